@@ -16,8 +16,8 @@ const words: Partial<Record<string, string>> = {
 	"^(/([^~/]|~[01])*)+$": "must be a JSON Pointer, such as /order/id",
 	"^([^{]|\\{+([^A-Za-z{]|$|(computed|header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
 		"must have no other name in braces than {header:NAME}, {queryParameter:NAME}, {bodyPointer:/a/b} and {computed}",
-	"^([^{]|\\{+([^A-Za-z{]|$|(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
-		"must have no other name in braces than {header:NAME}, {queryParameter:NAME} and {bodyPointer:/a/b}",
+	"^([^{\\x00-\\x1f\\x7f-\\x9f]|\\{+([^A-Za-z{\\x00-\\x1f\\x7f-\\x9f]|$|(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
+		"must have no control character, and no other name in braces than {header:NAME}, {queryParameter:NAME} and {bodyPointer:/a/b}",
 	"^([a-z0-9]+-)*[a-z0-9]*hook[a-z0-9]*(-[a-z0-9]+)*$":
 		"must be the name of a header in lower case with hook in it, such as x-hook-secret",
 	"^\\{(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}$":
@@ -46,13 +46,17 @@ const words: Partial<Record<string, string>> = {
 		"must have only lower-case letters, digits and '_', and start with a letter",
 	"^[A-Za-z][A-Za-z0-9-]*$":
 		"must have only letters, digits and '-', and start with a letter",
-	"^[^/\\x00-\\x1f]+\\.(ndjson|jsonl|parquet)$":
+	"^[^/\\x00-\\x1f\\x7f-\\x9f]+\\.(ndjson|jsonl|parquet)$":
 		"must be the name of a file that ends in .ndjson, .jsonl or .parquet",
 	"^[A-Za-z0-9_-]+$": "must have only letters, digits, '_' and '-'",
 	"^https://[a-z0-9.-]+(:[0-9]+)?(/[!-~]*)?$":
 		"must be a URL that begins with https:// and a host in lower case, such as https://keys.example/webhooks.json",
 	"^[a-z0-9.-]+(:[0-9]+)?$":
 		"must be a host in lower case, such as api.paypal.com",
+	"^[^\\x00-\\x1f\\x7f-\\x9f]+$":
+		"must have no control character, such as a line end",
+	"^[^\\x00-\\x1f\\x7f-\\x9f]*$":
+		"must have no control character, such as a line end",
 	"^[0-9a-f]{64}$": "must be a SHA-256 in 64 hex digits of lower case",
 	"^[a-z0-9_-]*$": "must have only lower-case letters, digits, '_' and '-'",
 };

@@ -31,7 +31,18 @@ const proper = scramContinue("s=c2FsdA==,i=4096");
 
 async function asked(
 	steps: Step[],
-	{ sslMode = "disable", by }: { sslMode?: string; by?: "authorities" } = {},
+	{
+		sslMode = "disable",
+		by,
+		secret,
+		spec,
+	}: {
+		sslMode?: string;
+		by?: "authorities";
+		/** Other values of the Secret, or of the Destination. */
+		secret?: Record<string, string>;
+		spec?: object;
+	} = {},
 ) {
 	const directory = await temporaryDirectory("other-postgres");
 	const ca = await issueAuthority("CN=ours", Date.now(), 30);
@@ -46,6 +57,7 @@ async function asked(
 		username: "loader",
 		password,
 		...(by && { authorities: ca.cert }),
+		...secret,
 	})) {
 		const path = join(directory, name);
 		await writeFile(path, content);
@@ -65,6 +77,7 @@ async function asked(
 			schema: "public",
 			sslMode,
 			isLocal: true,
+			...spec,
 		},
 		env,
 	);
@@ -116,5 +129,43 @@ test.each([
 	async (sslMode, by, isSent) => {
 		const { other } = await asked([cleartext], { sslMode, ...(by && { by }) });
 		expect(other.text.includes(`${password}\0`)).toBe(isSent);
+	},
+);
+
+const lines = "\r\nset victim 0 0 1\r\nx\r\n";
+test.each([
+	["the username", { secret: { username: `a${lines}` } }, "CredentialsRefused"],
+	["the password", { secret: { password: `a${lines}` } }, "CredentialsRefused"],
+	[
+		"the database",
+		{ secret: { dbname: `a${lines}` }, spec: { database: undefined } },
+		"DatabaseMissing",
+	],
+	["spec's database", { spec: { database: `a${lines}` } }, "DatabaseMissing"],
+	[
+		"spec's database, by a NUL",
+		{ spec: { database: "a\0user\0b" } },
+		"DatabaseMissing",
+	],
+	[
+		"the host",
+		{ secret: { host: `localhost${lines}` }, spec: { host: undefined } },
+		"CredentialsRefused",
+	],
+	[
+		"the port",
+		{ secret: { port: `1${lines}` }, spec: { port: undefined } },
+		"CredentialsRefused",
+	],
+])(
+	"a control character in %s is refused before anything is sent",
+	async (_, change, code) => {
+		const { other, error } = await asked([scram], change);
+		expect(error).toMatchObject({
+			code,
+			message: expect.stringMatching(/has a control character/),
+		});
+		expect(JSON.stringify(error)).not.toContain("victim");
+		expect(other.received).toEqual([]);
 	},
 );

@@ -128,7 +128,7 @@ export const definition = {
 			"must be the ID of a Google Cloud project, such as shop-123456",
 		"^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$":
 			"must be the name of a bucket: 3 to 63 lower-case letters, digits, '.', '_' and '-'",
-		"^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$":
+		"^projects/[^/\\x00-\\x1f\\x7f-\\x9f]+/locations/[^/\\x00-\\x1f\\x7f-\\x9f]+/keyRings/[^/\\x00-\\x1f\\x7f-\\x9f]+/cryptoKeys/[^/\\x00-\\x1f\\x7f-\\x9f]+$":
 			"must be the name of a key of Cloud KMS: projects/…/locations/…/keyRings/…/cryptoKeys/…",
 		"^https?://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._/-]*)?$":
 			"must be a URL such as https://bigquery.example.com",

@@ -233,9 +233,16 @@ export function lineOf(
 		key,
 		verifiedAs: key,
 		...rest,
-		problemOf: (value) =>
-			/[\0\r\n]/.test(value)
-				? "has a line end or a NUL, which is no part of it. Write it without one, as `kubectl create secret` does."
-				: problemOf?.(value),
+		problemOf: (value) => lineProblem(value) ?? problemOf?.(value),
 	};
+}
+
+/**
+ * Words that follow a text's name, if it isn't one line. It enters messages of protocols, whose lines and ends other servers would
+ * read otherwise: it may be another's address that it goes to.
+ */
+export function lineProblem(text: string): string | undefined {
+	return /\p{Cc}/u.test(text)
+		? "has a control character, such as a line end, which is no part of it. Write it without one, as `kubectl create secret` does."
+		: undefined;
 }

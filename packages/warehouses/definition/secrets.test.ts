@@ -22,9 +22,16 @@ test.each([
 		expect(line).toHaveLength(2);
 		for (const { problemOf } of line) {
 			expect(problemOf("a secret, of one line")).toBeUndefined();
-			for (const odd of ["secret\n", "secret\r\n", "sec\0ret"])
+			for (const odd of [
+				"secret\n",
+				"secret\r\n",
+				"sec\0ret",
+				"\tsecret",
+				"\x7f",
+				"\x85",
+			])
 				expect(problemOf(odd)).toBe(
-					"has a line end or a NUL, which is no part of it. Write it without one, as `kubectl create secret` does.",
+					"has a control character, such as a line end, which is no part of it. Write it without one, as `kubectl create secret` does.",
 				);
 		}
 	},
@@ -38,3 +45,22 @@ test("a port of a Secret is a whole number", () => {
 			"is no port. It must be a number from 1 to 65535.",
 		);
 });
+
+test("a host of a Secret is one name or address", () => {
+	const { problemOf } = ofPostgres.find(({ key }) => key === "host")!;
+	for (const host of ["db", "db.shop.svc.", "10.0.0.7", "fd00::1"])
+		expect(problemOf(host), host).toBeUndefined();
+	for (const host of ["a,b", "/var/run/postgresql", "a b", "", "a@b"])
+		expect(problemOf(host), host).toBe(
+			"is no host's name or address, such as db.example.com.",
+		);
+});
+
+test.each(["host", "port", "dbname"])(
+	"a %s of a Secret has no control character, which other protocols read",
+	(name) => {
+		const { problemOf } = ofPostgres.find(({ key }) => key === name)!;
+		for (const odd of ["1\r\n", "1\n2", "1\0"])
+			expect(problemOf(odd)).toContain("has a control character");
+	},
+);

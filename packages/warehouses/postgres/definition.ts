@@ -1,4 +1,5 @@
 import type { TableColumn } from "../../contracts/job.ts";
+import { hostIn } from "../definition/binding.ts";
 import {
 	authoritiesOf,
 	caOf,
@@ -69,7 +70,9 @@ export const definition = {
 					file: `postgres-${key}`,
 					env: fileEnv[key],
 					isOptional: key in inSecret,
-					...(key === "port" && { problemOf: portProblem }),
+					...(key in problems && {
+						problemOf: problems[key as keyof typeof problems],
+					}),
 				}),
 			),
 			...authoritiesOf(caSecretRef, {
@@ -221,6 +224,15 @@ export const definition = {
 function isJSON({ from }: TableColumn): boolean {
 	return typeof from === "object" && "type" in from && from.type === "JSON";
 }
+
+/** Of a value of the Secret that takes a field's place. */
+const problems = {
+	host: (value: string) =>
+		hostIn(value) === undefined
+			? "is no host's name or address, such as db.example.com."
+			: undefined,
+	port: portProblem,
+};
 
 function portProblem(value: string): string | undefined {
 	return /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535

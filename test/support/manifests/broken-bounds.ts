@@ -69,7 +69,8 @@ function violations(
 		},
 		field.pattern !== undefined && {
 			keyword: "pattern",
-			value: "%{x}%",
+			// Some refuse nothing but control characters.
+			value: new RegExp(field.pattern, "u").test("%{x}%") ? "\r\n" : "%{x}%",
 			refused: `${path} in body should match '${field.pattern}'`,
 		},
 		field.format === "date" && {
@@ -120,7 +121,7 @@ function violations(
 	);
 }
 
-function* fieldsOf(
+export function* fieldsOf(
 	schema: Schema,
 	path: FieldPath,
 	required = true,
@@ -137,7 +138,7 @@ function* fieldsOf(
 		yield* fieldsOf(schema.additionalProperties, [...path, "memory"], false);
 }
 
-function textOf(path: FieldPath): string {
+export function textOf(path: FieldPath): string {
 	return path
 		.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`))
 		.join("")

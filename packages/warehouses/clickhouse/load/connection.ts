@@ -10,6 +10,7 @@ import {
 	createClient,
 } from "@clickhouse/client";
 import { parseBinding, unboundReason } from "../../definition/binding.ts";
+import { lineProblem } from "../../definition/definition.ts";
 import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
@@ -75,10 +76,13 @@ export class Connection {
 	): Promise<Connection> {
 		const required = async (name: keyof typeof fileEnv): Promise<string> => {
 			const content = await secret(fileEnv[name]);
-			if (content !== undefined) return content;
+			const problem = lineProblem(content ?? "");
+			if (content !== undefined && problem === undefined) return content;
 			throw new ClickHouseFailure(
 				"CredentialsRefused",
-				`The Job has no ${name} for ClickHouse`,
+				problem === undefined
+					? `The Job has no ${name} for ClickHouse`
+					: `The ${name} for ClickHouse ${problem}`,
 			);
 		};
 		const [username, password, authorities] = await Promise.all([

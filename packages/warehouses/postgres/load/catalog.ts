@@ -114,7 +114,8 @@ export function nameOf(schema: string, name: string): string {
 
 /** A string literal, whatever the server's setting standard_conforming_strings. */
 export function literal(text: string): string {
-	const quoted = `'${text.replaceAll("'", "''")}'`;
+	// U+0000 would end the message.
+	const quoted = `'${text.replaceAll("'", "''").replaceAll("\0", "\uFFFD")}'`;
 	return text.includes("\\") ? ` E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 

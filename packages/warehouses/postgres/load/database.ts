@@ -11,6 +11,7 @@ import pg from "pg";
 // COPY, which the client leaves to this package of its makers.
 import { from as copyFrom } from "pg-copy-streams";
 import { unboundReason } from "../../definition/binding.ts";
+import { lineProblem } from "../../definition/definition.ts";
 import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
@@ -85,6 +86,14 @@ export class Database {
 				input.database ?? required("dbname"),
 				secret(fileEnv.authorities),
 			]);
+		requireLines({
+			username: user,
+			password,
+			host,
+			port,
+			database,
+			schema: input.schema,
+		});
 		const hostPort = Number(port ?? 5432);
 		const server = `${host}:${hostPort}`;
 		const hasAuthorities = authorities !== undefined;
@@ -266,6 +275,20 @@ export class Database {
 			this.#signal.throwIfAborted();
 			throw failureOf(error, this.#server);
 		}
+	}
+}
+
+/** They enter the first messages, which another server may take for lines of its own protocol. No value is told. */
+function requireLines(values: Record<string, unknown>): void {
+	for (const [name, value] of Object.entries(values)) {
+		const problem = lineProblem(String(value ?? ""));
+		if (problem !== undefined)
+			throw new PostgresFailure(
+				name === "database" || name === "schema"
+					? "DatabaseMissing"
+					: "CredentialsRefused",
+				`The ${name} for Postgres ${problem}`,
+			);
 	}
 }
 
