@@ -1,4 +1,5 @@
 import { forever, retainedDays } from "../packages/contracts/retention.ts";
+import { networkList } from "../packages/service/address.ts";
 import type { Logger } from "../packages/service/log.ts";
 import {
 	readSealKeys,
@@ -42,6 +43,8 @@ export interface OperatorSettings {
 	localWarehouse: string | undefined;
 	/** How the names of the cluster's Services end. */
 	clusterDomain: string;
+	/** Its own networks, where a name of elsewhere leads no Job. */
+	clusterNetworks: readonly string[];
 	/** Seals signing secrets for receive. Without it no Source can require signatures. */
 	sealKey: SealKeyRing | undefined;
 	allowedEndpoints: AllowedEndpoints;
@@ -93,6 +96,7 @@ export function readOperatorSettings(
 			1000 * settings.integer("LEASE_DURATION_SECONDS", [3, 300], 15),
 		localWarehouse,
 		clusterDomain: settings.text("CLUSTER_DOMAIN", "cluster.local"),
+		clusterNetworks: clusterNetworksOf(settings),
 		allowedEndpoints: allowedEndpointsOf(settings),
 		podPolicy: {
 			annotations: settings.list("TIDEMILL_JOB_ANNOTATIONS") ?? [],
@@ -129,6 +133,19 @@ function allowedEndpointsOf(settings: Settings): AllowedEndpoints {
 		),
 		...(hosts && { [hostsSetting]: hosts }),
 	};
+}
+
+/** None where the administrator has said which hosts a Job reaches, wherever these are. */
+function clusterNetworksOf(settings: Settings): string[] {
+	const networks = settings.list("CLUSTER_NETWORKS") ?? [];
+	try {
+		networkList(networks);
+	} catch {
+		throw new SettingError(
+			`CLUSTER_NETWORKS is "${networks.join(",")}". It must be networks separated by commas, such as 10.42.0.0/16,fd42::/48.`,
+		);
+	}
+	return settings.list(hostsSetting) ? [] : networks;
 }
 
 function maxRetentionDaysOf(settings: Settings): number {

@@ -257,6 +257,18 @@ test.each<[string, DestinationSpec, SecretChange]>([
 	});
 });
 
+test("a check's Job knows the cluster's own networks", () => {
+	const clusterNetworks = ["10.42.0.0/16"];
+	const state = stateWith({
+		destination: destinationWith(undefined, postgres()),
+		credentials: all(secretWith({ hosts: "postgres://db" })),
+	});
+	const networksOf = (more: object) =>
+		inputOf(decide({ ...state, ...more }, now)).clusterNetworks;
+	expect(networksOf({ clusterNetworks })).toEqual(clusterNetworks);
+	expect(networksOf({})).toBeUndefined();
+});
+
 test("the command holds no word of the Destination's, and binds nothing as it stands", () => {
 	const asked = ', by "kubectl" at 2026-03-01T00:00:00Z';
 	const spec = postgres({

@@ -97,6 +97,7 @@ async function stateWith(job: Job, { client } = storedObjects([])) {
 		image: "tidemill:1",
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
+		clusterNetworks: [],
 		allowedEndpoints: {},
 	};
 	return readDestination(

@@ -59,6 +59,7 @@ export async function readDestination(
 		image,
 		localWarehouse,
 		clusterDomain,
+		clusterNetworks,
 		allowedEndpoints,
 		podPolicy,
 	} = context;
@@ -104,6 +105,7 @@ export async function readDestination(
 		image,
 		localWarehouse,
 		clusterDomain,
+		clusterNetworks,
 		allowedEndpoints,
 		podPolicy,
 		place,

@@ -100,7 +100,7 @@ function connectionProblem(
  */
 export function accessTo(
 	destination: Destination,
-	{ localWarehouse, clusterDomain }: JobSurroundings,
+	{ localWarehouse, clusterDomain, clusterNetworks }: JobSurroundings,
 	credentials: readonly Secret[],
 ): WarehouseAccess | undefined {
 	const { metadata, spec } = destination;
@@ -135,6 +135,7 @@ export function accessTo(
 				bound: reach.bound,
 				...(reach.target.ca && { ca: reach.target.ca }),
 				...(localWarehouse && { isLocal: true }),
+				...(clusterNetworks.length > 0 && { clusterNetworks }),
 			}),
 		},
 		...(volume && { volume }),

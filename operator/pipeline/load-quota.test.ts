@@ -26,6 +26,7 @@ function problemOf(
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
+		clusterNetworks: [],
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);
 	return quotaProblem(pipeline, resolved.target);

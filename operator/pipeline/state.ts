@@ -96,6 +96,7 @@ export function referencesOf(
 		informers,
 		localWarehouse,
 		clusterDomain,
+		clusterNetworks,
 		podPolicy,
 	}: JobSurroundings & Pick<OperatorContext, "informers" | "podPolicy">,
 	pipeline: Pipeline,
@@ -123,6 +124,7 @@ export function referencesOf(
 		owner: owners.of(pipeline),
 		localWarehouse,
 		clusterDomain,
+		clusterNetworks,
 		podPolicy,
 	};
 }

@@ -22,6 +22,7 @@ const settled: PipelineReferences = {
 	podPolicy: { annotations: [], priorityClasses: [] },
 	localWarehouse: undefined,
 	clusterDomain: "cluster.local",
+	clusterNetworks: [],
 };
 
 function reasonOf(changes: Partial<PipelineReferences>): string | undefined {

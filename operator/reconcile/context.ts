@@ -22,6 +22,8 @@ export interface JobSurroundings {
 	localWarehouse: string | undefined;
 	/** How the names of its Services end. */
 	clusterDomain: string;
+	/** Its own networks, where a name of elsewhere leads no Job. */
+	clusterNetworks: readonly string[];
 }
 
 /** What the operator's administrator allows about the Pods of Jobs, beyond what Tidemill itself allows. */

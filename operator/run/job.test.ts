@@ -24,6 +24,7 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
+		clusterNetworks: [],
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);
 	const { secret } = runJob(runOf("r"), pipeline, resolved.target, {

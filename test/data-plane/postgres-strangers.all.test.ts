@@ -1,5 +1,7 @@
 // In make test: test/data-plane/postgres-load.laptop.test.ts
+import dns from "node:dns";
 import { writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import {
@@ -19,6 +21,7 @@ import {
 	scramContinue,
 	scramFinal,
 } from "../support/doubles/other-postgres.ts";
+import { boundTo } from "../support/fixtures/data-plane/bound-input.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
@@ -36,19 +39,22 @@ async function asked(
 		by,
 		secret,
 		spec,
+		ca,
 	}: {
 		sslMode?: string;
 		by?: "authorities";
 		/** Other values of the Secret, or of the Destination. */
 		secret?: Record<string, string>;
 		spec?: object;
+		/** The Secret of the authorities, and whether that of the user names it. */
+		ca?: { isBound: boolean };
 	} = {},
 ) {
 	const directory = await temporaryDirectory("other-postgres");
-	const ca = await issueAuthority("CN=ours", Date.now(), 30);
+	const authority = await issueAuthority("CN=ours", Date.now(), 30);
 	const pair = await issueCertificate(
 		{ name: "CN=postgres", hosts: ["localhost"] },
-		ca,
+		authority,
 		Date.now(),
 		30,
 	);
@@ -56,7 +62,7 @@ async function asked(
 	for (const [name, content] of Object.entries({
 		username: "loader",
 		password,
-		...(by && { authorities: ca.cert }),
+		...(by && { authorities: authority.cert }),
 		...secret,
 	})) {
 		const path = join(directory, name);
@@ -77,6 +83,13 @@ async function asked(
 			schema: "public",
 			sslMode,
 			isLocal: true,
+			...(ca && {
+				ca: "mine",
+				bound: boundTo(
+					`postgres+disable://localhost:${other.port}`,
+					...(ca.isBound ? [`postgres://localhost:${other.port}?ca=mine`] : []),
+				),
+			}),
 			...spec,
 		},
 		env,
@@ -167,5 +180,46 @@ test.each([
 		});
 		expect(JSON.stringify(error)).not.toContain("victim");
 		expect(other.received).toEqual([]);
+	},
+);
+
+test.each([
+	[{ isBound: true }, true],
+	[{ isBound: false }, false],
+])(
+	"by authorities that the Secret names, as in %j, the password goes in clear text: %s",
+	async (ca, isSent) => {
+		const { other } = await asked([cleartext], {
+			...{ sslMode: "verify-full", by: "authorities", ca },
+		});
+		expect(other.text.includes(`${password}\0`)).toBe(isSent);
+	},
+);
+
+test.each([
+	["localhost", 1],
+	["127.0.0.1", 1],
+	["db.example.com", 0],
+])(
+	"in the cluster's own networks, %s leads to %i connections",
+	async (host, connections) => {
+		const { lookup } = dns;
+		onTestFinished(() => {
+			Object.assign(dns, { lookup });
+			syncBuiltinESMExports();
+		});
+		const answer = [{ address: "127.0.0.1", family: 4 }];
+		Object.assign(dns, {
+			lookup: (_: string, __: object, done: (e: null, a: object) => void) =>
+				done(null, answer),
+		});
+		syncBuiltinESMExports();
+		const { other, error } = await asked([cleartext], {
+			spec: { host, clusterNetworks: ["127.0.0.0/8"] },
+		});
+		expect(other.received).toHaveLength(connections);
+		expect(error).toMatchObject({
+			code: connections ? "ServerUnverified" : "HostNotAllowed",
+		});
 	},
 );

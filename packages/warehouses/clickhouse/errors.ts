@@ -23,7 +23,7 @@ export const clickHouseErrors = {
 	),
 	ClickHouseTooOld: permanent("Upgrade the ClickHouse server."),
 	HostNotAllowed: permanent(
-		"Set the Destination's spec.clickHouse.url to a server that is neither the Job's own Pod nor a service of its node or cloud.",
+		"Set the Destination's spec.clickHouse.url to a server that is neither the Job's own Pod nor a service of its node or cloud. To reach one in the cluster, name its Service or address.",
 	),
 	HostNotBound: permanent(
 		"Whoever may change the Secret that the Destination's spec.clickHouse.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",

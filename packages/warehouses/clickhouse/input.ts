@@ -13,6 +13,8 @@ export interface ClickHouseInput extends DestinationInput {
 	ca?: string;
 	/** Nothing, and there is no request. */
 	bound?: BoundTo;
+	/** The cluster's own, where names of elsewhere lead to nothing. */
+	clusterNetworks?: readonly string[];
 }
 
 export type Engine = "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";

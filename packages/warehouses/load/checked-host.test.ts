@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import {
 	checkedLookup,
 	HostRefused,
+	hostRules,
 	quotedWords,
 	requireHost,
 } from "./checked-host.ts";
@@ -57,6 +58,58 @@ test.each([
 test("local mode has warehouses on this machine, and no other refused address", () => {
 	requireHost("127.0.0.1", local);
 	expect(() => requireHost("169.254.169.254", local)).toThrow(HostRefused);
+});
+
+const bound = { namespace: "shop", clusterDomain: "cluster.local", to: [] };
+const clusterNetworks = ["10.42.0.0/16", "fd42::/48"];
+const looked = (host: string, address: string, networks = clusterNetworks) =>
+	new Promise((done) =>
+		checkedLookup(
+			hostRules({ clusterNetworks: networks, bound }, host),
+			answers(address),
+		)(host, { all: true }, (error) => done(error?.message)),
+	);
+
+test.each([
+	"db.example.com",
+	"db.example.com.",
+	"db.shop",
+	"localtest.me",
+	"db.shop.svc.example.com",
+	"svc.cluster.local",
+	"xsvc.cluster.local.evil.com",
+	"db.",
+])("%s doesn't lead into the cluster", async (host) => {
+	for (const inside of [
+		...["10.42.0.7", "::ffff:10.42.0.7", "64:ff9b::a2a:7", "fd42::7"],
+	])
+		expect(await looked(host, inside), inside).toContain("in the cluster");
+	for (const outside of ["10.43.0.7", "203.0.113.5", "fd43::7"])
+		expect(await looked(host, outside), outside).toBeUndefined();
+	expect(await looked(host, "10.42.0.7", [])).toBeUndefined();
+});
+
+test.each([
+	"db",
+	"db.shop.svc",
+	"DB.shop.svc",
+	"db.shop.svc.cluster.local",
+	"pod-0.db.shop.svc.cluster.local.",
+	"10.42.0.7",
+	"[fd42::7]",
+])("%s, which a Secret names, does", async (host) => {
+	expect(await looked(host, "10.42.0.7")).toBeUndefined();
+	requireHost(host, hostRules({ clusterNetworks, bound }, host));
+});
+
+test("a metadata address is refused by whatever name", async () => {
+	for (const host of ["db", "db.shop.svc", "db.example.com"])
+		expect(await looked(host, "169.254.169.254", [])).toContain("metadata");
+});
+
+test("an address that no Secret binds isn't reached in the cluster", () => {
+	const rules = hostRules({ clusterNetworks }, "10.42.0.7");
+	expect(() => requireHost("10.42.0.7", rules)).toThrow("in the cluster");
 });
 
 const answers = (...addresses: string[]) =>

@@ -1,7 +1,13 @@
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
+import { type BlockList, isIP, type LookupFunction } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { type AddressKind, addressKind } from "../../service/address.ts";
+import {
+	type AddressKind,
+	addressKind,
+	isInNetworks,
+	networkList,
+} from "../../service/address.ts";
+import type { BoundTo, ServiceNames } from "../definition/binding.ts";
 
 /** The host that somebody wrote leads to an address that no warehouse may have. */
 export class HostRefused extends Error {
@@ -12,6 +18,45 @@ export class HostRefused extends Error {
 export interface HostRules {
 	/** Local mode, where a warehouse may run on the same machine. */
 	allowsLoopback: boolean;
+	/** To which no name leads that somebody elsewhere gives an address. */
+	closedNetworks?: BlockList;
+}
+
+/** @param input A Job's. @param host Where it connects. */
+export function hostRules(
+	{
+		isLocal,
+		clusterNetworks = [],
+		bound,
+	}: {
+		isLocal?: boolean;
+		clusterNetworks?: readonly string[];
+		bound?: BoundTo;
+	},
+	host: string,
+): HostRules {
+	const isOpen = bound !== undefined && isOfCluster(host, bound);
+	return {
+		allowsLoopback: isLocal === true,
+		...(!isOpen && { closedNetworks: networkList(clusterNetworks) }),
+	};
+}
+
+/**
+ * Whether a host is where it is by its own word: an address, or a Service's name. `db.shop` isn't, since it may be a name of the
+ * internet, too, nor a name with a final dot, unless that is whole.
+ */
+function isOfCluster(
+	host: string,
+	{ clusterDomain }: Pick<ServiceNames, "clusterDomain">,
+): boolean {
+	const name = host.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+	const domain = clusterDomain.toLowerCase().replace(/\.$/, "");
+	return (
+		isIP(name) !== 0 ||
+		/^[^.]+(\.[^.]+\.svc)?$/.test(name) ||
+		name.replace(/\.$/, "").endsWith(`.svc.${domain}`)
+	);
 }
 
 /**
@@ -57,10 +102,14 @@ export function requireHost(host: string, rules: HostRules): void {
 
 function problemOf(
 	address: string,
-	{ allowsLoopback }: HostRules,
+	{ allowsLoopback, closedNetworks }: HostRules,
 ): string | undefined {
 	const kind = addressKind(address);
-	return kind === "loopback" && allowsLoopback ? undefined : refused[kind];
+	if (refused[kind] && !(kind === "loopback" && allowsLoopback))
+		return refused[kind];
+	return closedNetworks && isInNetworks(closedNetworks, address)
+		? "an address in the cluster, and is neither an address nor a Service's name, such as db.shop.svc"
+		: undefined;
 }
 
 /** What is refused whoever names it. */

@@ -27,7 +27,7 @@ export const postgresErrors = {
 	),
 	PostgresTooOld: permanent("Upgrade the Postgres server."),
 	HostNotAllowed: permanent(
-		"Set the Destination's spec.postgres.host to a host that isn't the Pod itself or its node.",
+		"Set the Destination's spec.postgres.host to a host that isn't the Pod itself or its node. To reach one in the cluster, name its Service or address.",
 	),
 	HostNotBound: permanent(
 		"Whoever may change the Secret that the Destination's spec.postgres.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",

@@ -12,6 +12,10 @@ export interface PostgresInput extends DestinationInput {
 	ca?: string;
 	/** Nothing, and there is no connection. */
 	bound?: BoundTo;
+	/** Whether the server may run on this machine. */
+	isLocal?: boolean;
+	/** The cluster's own, where names of elsewhere lead to nothing. */
+	clusterNetworks?: readonly string[];
 }
 
 /** Where the user's password goes. */

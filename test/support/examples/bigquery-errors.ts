@@ -141,6 +141,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			clusterDomain: "cluster.local",
+			clusterNetworks: [],
 			runs: [runOf(run, written.status)],
 			notifications: noWebhooks,
 		},

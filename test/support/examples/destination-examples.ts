@@ -60,6 +60,7 @@ export function stateWith(
 		image: "tidemill:1",
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
+		clusterNetworks: [],
 		allowedEndpoints: {},
 		podPolicy: { annotations: [], priorityClasses: [] },
 		...part,

@@ -29,6 +29,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		podPolicy: { annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
+		clusterNetworks: [],
 		runs: [],
 		notifications: noWebhooks,
 		...changes,

@@ -43,6 +43,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			podPolicy: { annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			clusterDomain: "cluster.local",
+			clusterNetworks: [],
 		},
 		shard: 0,
 		job: undefined,

@@ -15,6 +15,7 @@ import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
 	checkedLookup,
+	hostRules,
 	requireHost,
 } from "../../load/checked-host.ts";
 import { JobFailure } from "../../load/failure.ts";
@@ -99,7 +100,7 @@ export class Connection {
 		if (refusal !== undefined)
 			throw new ClickHouseFailure("HostNotBound", refusal);
 		const { hostname, protocol } = new URL(input.url);
-		const rules = { allowsLoopback: input.isLocal === true };
+		const rules = hostRules(input, hostname);
 		const options = {
 			keepAlive: true,
 			maxSockets: 4,

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
+import { parseBinding } from "../../definition/binding.ts";
 import type { PostgresInput } from "../input.ts";
 
 /**
@@ -8,9 +9,12 @@ import type { PostgresInput } from "../input.ts";
  * (`sslrootcert=system`, postgresql.org/docs/current/libpq-ssl.html).
  */
 export function isVerified(
-	{ sslMode }: Pick<PostgresInput, "sslMode">,
+	{ sslMode, ca, bound }: Pick<PostgresInput, "sslMode" | "ca" | "bound">,
 	authorities: string | undefined,
 ): boolean {
+	// Authorities count that whoever wrote the Secret has chosen.
+	const isTheirs = (text: string) => parseBinding(text)?.ca === ca;
+	if (ca !== undefined && !bound?.to.some(isTheirs)) return false;
 	if (sslMode === "disable") return false;
 	return sslMode === "verify-full" || authorities !== undefined;
 }

@@ -16,6 +16,8 @@ import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
 	checkedLookup,
+	type HostRules,
+	hostRules,
 	requireHost,
 } from "../../load/checked-host.ts";
 import { secretFile, type WarehouseContext } from "../../load/warehouse.ts";
@@ -103,7 +105,7 @@ export class Database {
 		);
 		if (refusal !== undefined)
 			throw new PostgresFailure("HostNotBound", refusal);
-		const rules = { allowsLoopback: input.isLocal === true };
+		const rules = hostRules(input, host);
 		const ssl = tlsOptions(input.sslMode, host, authorities);
 		const connection = new AuthenticatedConnection(
 			{ ssl, keepAlive: true, stream: () => checkedSocket(rules) },
@@ -293,7 +295,7 @@ function requireLines(values: Record<string, unknown>): void {
 }
 
 /** A socket that connects to addresses that were checked, and asks no name server again. */
-function checkedSocket(rules: { allowsLoopback: boolean }): Socket {
+function checkedSocket(rules: HostRules): Socket {
 	const socket = new Socket();
 	const connect = socket.connect.bind(socket) as (options: object) => Socket;
 	return Object.assign(socket, {
