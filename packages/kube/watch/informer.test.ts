@@ -61,6 +61,7 @@ test("without a permission for all namespaces, an informer of all doesn't claim 
 test("a page that is too long is asked for again in smaller ones, until one object is taken whatever it has", async () => {
 	const lengths = [1, 1, 1, 9, 1, 1, 5, 5, 1].map((length) => length * 2 ** 19);
 	const asked: number[] = [];
+	const largest = { ofSeveral: 0, ofOne: 0 };
 	const paged = Object.assign({}, client, {
 		list: async (
 			_: unknown,
@@ -71,6 +72,8 @@ test("a page that is too long is asked for again in smaller ones, until one obje
 			const page = lengths.slice(Number(from), end);
 			const length = page.reduce((sum, each) => sum + each, 0);
 			if (length > maxLength) throw new AnswerTooLong("/");
+			const kind = page.length > 1 ? "ofSeveral" : "ofOne";
+			largest[kind] = Math.max(largest[kind], length);
 			return {
 				metadata: {
 					resourceVersion: "1",
@@ -89,6 +92,8 @@ test("a page that is too long is asked for again in smaller ones, until one obje
 	await informer.synced;
 	expect(informer.list()).toHaveLength(lengths.length);
 	expect(asked[0]).toBe(500);
+	expect(largest.ofSeveral).toBeLessThanOrEqual(2 * 2 ** 20);
+	expect(largest.ofOne).toBe(9 * 2 ** 19);
 	expect(asked.length).toBeLessThan(20);
 	stop.abort();
 	await ended;
