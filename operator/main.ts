@@ -72,8 +72,7 @@ const kubeEventsMs = 5_000;
 /** The role `operator`: one process leads, the others stand by with full caches. Returns the exit code. */
 export async function main(): Promise<number> {
 	// What is large in accounts' objects is garbage as soon as it is read. By default V8 lets that grow to 100 MiB and more before it
-	// looks, and gives nothing back while the process is idle. With a tenth of the heap instead it takes a second more of CPU for
-	// 400 MB (`make bench ONLY=operator BENCH_PARTS=objects`).
+	// looks, and gives nothing back while the process is idle (`make bench ONLY=operator BENCH_PARTS=objects`).
 	setFlagsFromString("--heap-growing-percent=10");
 	const env = new Settings();
 	const log = createLog("operator");
