@@ -22,6 +22,7 @@ import { Console, type ConsoleOptions } from "./console/console.ts";
 import { isConsoleFile } from "./console/files.ts";
 import { serveDocumentation } from "./document/docs-page.ts";
 import { endpoints } from "./endpoints.ts";
+import { callersOnly, keepAnswersFromCaches } from "./http/callers-only.ts";
 import {
 	type ConnectionLimits,
 	connectionOptions,
@@ -80,8 +81,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		// Requests accepted while stopping are answered like any other.
 		return503OnClosing: false,
 		routerOptions: { ignoreTrailingSlash: true },
+		// No hook sees these.
 		frameworkErrors: (error, request, reply) =>
-			answerError(error, request, reply, options.log),
+			answerError(error, request, reply.headers(callersOnly), options.log),
 		...(isProxy && { trustProxy: isProxy }),
 	});
 	boundConnections(api.server, {
@@ -113,6 +115,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.decorateRequest("idempotency", undefined);
 	api.setValidatorCompiler(validatorOf);
 	parseJsonBodies(api);
+	keepAnswersFromCaches(api, isConsoleFile);
 	api.addHook("onRequest", async (request, reply) => {
 		reply.header("x-request-id", request.id);
 		if (visitors && isConsoleFile(request)) return;

@@ -78,7 +78,6 @@ export class Console {
 		serveFiles(api, { directory, isProxy: parts.isProxy });
 		const url = "/console/session";
 		api.get(url, async (request, reply) => {
-			reply.header("cache-control", "no-store");
 			try {
 				return await this.#describe(request, parts);
 			} catch (error) {
@@ -98,7 +97,6 @@ export class Console {
 		});
 		api.post(url, async (request, reply) => {
 			requireOwnPage(request, hosts);
-			reply.header("cache-control", "no-store");
 			const token = await this.#credentialOf(request.body);
 			const authentication = await this.#authenticate(
 				request,

@@ -78,7 +78,6 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 		return reply
 			.code(status === 500 ? 502 : status)
 			.headers(pageHeaders)
-			.header("cache-control", "no-store")
 			.type("text/html; charset=utf-8")
 			.send(failedPage(words, home(request)));
 	};
@@ -93,7 +92,7 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 				...cookieAttributes(request, "lax"),
 				expires: new Date(attempt.expiresAtMs),
 			});
-			return reply.header("cache-control", "no-store").redirect(location, 303);
+			return reply.redirect(location, 303);
 		} catch (error) {
 			return fail(request, reply, error);
 		}
@@ -113,9 +112,7 @@ export function serveOidc(api: FastifyInstance, parts: OidcParts): void {
 				attempt,
 			);
 			await open(request, reply, token);
-			return reply
-				.header("cache-control", "no-store")
-				.redirect(home(request) + pageOf(attempt.page, request), 303);
+			return reply.redirect(home(request) + pageOf(attempt.page, request), 303);
 		} catch (error) {
 			return fail(request, reply, error);
 		}

@@ -1,4 +1,3 @@
-import type { FastifyReply } from "fastify";
 import type { Operation } from "../../crds/generated/types.ts";
 import { exportCursorForm } from "../../packages/contracts/transfer.ts";
 import { requireRight } from "../caller/account.ts";
@@ -11,7 +10,7 @@ import { requireResource } from "../resources/resource-read.ts";
  * `GET /v1/operations/{name}/files`: links to the files of an Export, and the `cursor` of the next page. It needs the right to
  * the bodies of the Source's events.
  */
-export const listExportFiles: Handler = async (request, reply) => {
+export const listExportFiles: Handler = async (request) => {
 	const { params, query } = request;
 	const name = params.name!;
 	const { cursor } = query;
@@ -36,7 +35,7 @@ export const listExportFiles: Handler = async (request, reply) => {
 		...(cursor !== undefined && { after: cursor }),
 	});
 	const failure = "The files of the export can't be listed";
-	const answer = await linksOf(asked, failure, request, reply);
+	const answer = await linksOf(asked, failure, request);
 	const { files, next, expiresAt } = answer;
 	return {
 		items: files.map(({ rows: events, ...file }) => ({ ...file, events })),
@@ -51,7 +50,7 @@ interface Refusal {
 }
 
 /**
- * What archive answers with links. They are secrets, so nobody keeps the reply.
+ * What archive answers with links, which are secrets.
  * @param failure what people can't do without them, as in "Nothing can be uploaded".
  * Throws {@link RequestError} Unavailable if archive can't answer now, or Conflict if it refuses.
  */
@@ -59,7 +58,6 @@ export async function linksOf<Answer extends { ok: true } | Refusal>(
 	asked: Promise<Answer>,
 	failure: string,
 	request: ApiRequest,
-	reply: FastifyReply,
 ): Promise<Extract<Answer, { ok: true }>> {
 	const unavailable = (why: string) =>
 		new RequestError("Unavailable", `${failure}: ${why}`, {
@@ -74,6 +72,5 @@ export async function linksOf<Answer extends { ok: true } | Refusal>(
 		if (retryable) throw unavailable(message);
 		throw new RequestError("Conflict", message);
 	}
-	reply.header("cache-control", "no-store");
 	return answer as Extract<Answer, { ok: true }>;
 }

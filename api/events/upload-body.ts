@@ -54,7 +54,7 @@ export const filesOf = bodyReader<Pick<UploadRequest, "files">>(
  * `POST /v1/uploads`: links to put files into the bucket, for an Import that names them by their SHA-256. It needs the right to
  * create Operations.
  */
-export const createUploads: Handler = async (request, reply) => {
+export const createUploads: Handler = async (request) => {
 	const { body } = request;
 	await requireRight(request, { verb: "create", resource: "operations" });
 	const { files } = filesOf(body);
@@ -63,7 +63,7 @@ export const createUploads: Handler = async (request, reply) => {
 		files,
 	});
 	const failure = "Nothing can be uploaded";
-	const answer = await linksOf(asked, failure, request, reply);
+	const answer = await linksOf(asked, failure, request);
 	return {
 		items: answer.files.map(({ sha256, link }) => ({ sha256, ...link })),
 		expiresAt: answer.expiresAt,

@@ -2,6 +2,7 @@ import { type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyHttpOptions } from "fastify";
 import { checkEveryMs } from "../../packages/service/bounded-connections.ts";
+import { callersOnly } from "./callers-only.ts";
 import { problemType, RequestError } from "./errors.ts";
 
 export interface ConnectionLimits {
@@ -88,6 +89,7 @@ function rawAnswer(error: RequestError): string {
 	return [
 		`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
 		`content-type: ${problemType}`,
+		...Object.entries(callersOnly).map(([name, value]) => `${name}: ${value}`),
 		`content-length: ${Buffer.byteLength(body)}`,
 		"connection: close",
 		"",

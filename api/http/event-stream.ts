@@ -116,7 +116,6 @@ export function answerWithStream(
 		});
 	reply
 		.type("text/event-stream; charset=utf-8")
-		.header("cache-control", "no-store")
 		// nginx would hold events back.
 		.header("x-accel-buffering", "no");
 	return stream.body;

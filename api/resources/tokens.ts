@@ -39,8 +39,6 @@ export const createToken: Handler = async (request, reply) => {
 	const { body, idempotency } = request;
 	const wanted = readTokenRequest(body);
 	reply.code(201).header("location", `/v1/tokens/${wanted.name}`);
-	// A cache must not keep it (RFC 9111 §5.2.2.5).
-	reply.header("cache-control", "no-store");
 	// Tidemill doesn't keep tokens, so a repeated request gets none.
 	if (idempotency?.created)
 		return tokenView(await requireBinding(request, wanted.name));
