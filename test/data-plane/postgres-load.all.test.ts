@@ -1,6 +1,6 @@
 // In make test: test/data-plane/postgres-load.laptop.test.ts
 import { randomBytes } from "node:crypto";
-import { chown, mkdir } from "node:fs/promises";
+import { chown, mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import {
@@ -13,12 +13,11 @@ import {
 	vi,
 } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import { secretFile } from "../../packages/warehouses/load/warehouse.ts";
 import {
 	fileEnv,
 	type PostgresInput,
 } from "../../packages/warehouses/postgres/input.ts";
-import { query } from "../../packages/warehouses/postgres/load/warehouse.ts";
+import { Database } from "../../packages/warehouses/postgres/load/database.ts";
 import { memoryDisk } from "../support/faults/loop-disk.ts";
 import { boundInput } from "../support/fixtures/data-plane/bound-input.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
@@ -32,6 +31,7 @@ import {
 	type PostgresServer,
 	startPostgres,
 } from "../support/servers/postgres.ts";
+import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /* What a Run and a check do on Postgres: what they read and remember, and how they end. */
 
@@ -41,6 +41,18 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 afterEach(() => void vi.unstubAllEnvs());
+
+/** As a Job of that input reads them. */
+async function rowsOf(input: PostgresInput, sql: string): Promise<unknown[]> {
+	const { signal } = new AbortController();
+	const database = await Database.open(boundInput(input), { signal });
+	try {
+		const pages = await Array.fromAsync(database.read(input.schema, sql));
+		return pages.flatMap(({ rows }) => rows);
+	} finally {
+		await database.close();
+	}
+}
 
 const perDate =
 	"SELECT date, count(*), count(DISTINCT event_id) FROM webhooks.orders GROUP BY date ORDER BY date";
@@ -234,14 +246,7 @@ test("a statement, a wait for a lock and a transaction that does nothing have an
 	const settings =
 		"current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('idle_in_transaction_session_timeout')";
 	const ends = ["1h", "30s", "10min"];
-	const found: unknown[] = [];
-	await query(
-		boundInput(destination),
-		`SELECT ${settings}`,
-		secretFile,
-		async ({ values }) => void found.push(...(await Array.fromAsync(values))),
-	);
-	expect(found).toEqual([ends]);
+	expect(await rowsOf(destination, `SELECT ${settings}`)).toEqual([ends]);
 	await loaded(await daysOf(2, "a"));
 	await sql(
 		`CREATE TABLE webhooks.said (statement text, lock text, idle text); GRANT INSERT ON webhooks.said TO ${user};
@@ -276,17 +281,14 @@ test("what the Destination leaves out of host, port and database, a Job finds in
 		...{ dbname: database, uri: "postgresql://nobody:none@192.0.2.1/none" },
 	};
 	const asked = async (input: PostgresInput, secret: typeof ofCluster) => {
-		const found: unknown[] = [];
-		await query(
-			input,
-			"SELECT current_database(), inet_server_port()::text",
-			async (env) =>
-				Object.entries(secret).find(
-					([key]) => fileEnv[key as keyof typeof fileEnv] === env,
-				)?.[1],
-			async ({ values }) => void found.push(...(await Array.fromAsync(values))),
-		);
-		return found;
+		const folder = await temporaryDirectory("secret");
+		for (const [key, env] of Object.entries(fileEnv)) {
+			const content = secret[key];
+			const file = join(folder, key);
+			if (content !== undefined) await writeFile(file, content);
+			vi.stubEnv(env, content === undefined ? undefined : file);
+		}
+		return rowsOf(input, "SELECT current_database(), inet_server_port()::text");
 	};
 	const here = [[database, String(port)]];
 	expect(await asked(without, ofCluster)).toEqual(here);

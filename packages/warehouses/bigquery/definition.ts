@@ -123,6 +123,18 @@ export const definition = {
 					: "must be the JSON key of a Google service account, as a string",
 		},
 	],
+	client: ({ projectId, dataset, location = defaultLocation }) => ({
+		words: [
+			"bq",
+			`--project_id=${projectId}`,
+			`--dataset_id=${projectId}:${dataset}`,
+			`--location=${location}`,
+			"query",
+			"--nouse_legacy_sql",
+		],
+		query: "",
+		takes: "the account of gcloud auth login",
+	}),
 	patternWords: {
 		"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$":
 			"must be the ID of a Google Cloud project, such as shop-123456",

@@ -1,6 +1,7 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import { parseBinding } from "../definition/binding.ts";
 import {
+	addressPart,
 	authoritiesOf,
 	caOf,
 	lineOf,
@@ -91,7 +92,19 @@ export const definition = {
 		"^[A-Za-z0-9_.{}-]+$":
 			"must be the name of a cluster: letters, digits, '_', '.', '-' and a macro's braces",
 	},
-	isQueryable: true,
+	client({ url, database, caSecretRef }) {
+		const { hostname, protocol } = new URL(url);
+		const host = hostname.startsWith("[") ? hostname : addressPart(hostname);
+		const secure = protocol === "https:" ? "?secure" : "";
+		return {
+			words: [
+				"clickhouse-client",
+				`clickhouse://${host}/${addressPart(database)}${secure}`,
+			],
+			query: "--query=",
+			takes: `--user and --password, or ~/.clickhouse-client/config.xml, and --port if the port of ClickHouse's own protocol isn't ${secure ? 9440 : 9000}${caSecretRef ? ", and the certificates of spec.clickHouse.caSecretRef from that file" : ""}`,
+		};
+	},
 	cli: {
 		options: [
 			[

@@ -78,8 +78,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	secretFields?: WarehouseSecretField[];
 	/** What a text must be that has to match a pattern of its crd.yaml: "must …". */
 	patternWords?: Readonly<Record<string, string>>;
-	/** Whether `tidemill sql` can query it. */
-	isQueryable?: true;
+	/** How a person asks its server; absent where there is none. */
+	client?(spec: Spec): WarehouseClient;
 	/** Of `tidemill destinations create`. */
 	cli: {
 		/** The first chooses the type; the others are for it alone. */
@@ -101,6 +101,27 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	form: WarehouseForm<Spec>;
 	/** The failures of its Jobs, beside those of all Jobs. */
 	errors: Readonly<Record<string, ErrorRule>>;
+}
+
+/**
+ * The server's own client, which a person runs with an account of their own. Whoever may edit the Destination chose its host and
+ * names: they are percent-encoded, so that no shell, terminal or client reads more in them.
+ */
+export interface WarehouseClient {
+	/** The command's words, without a secret. A word with the query follows. */
+	words: string[];
+	/** How that word begins. */
+	query: string;
+	/** Where it gets the user and the password from, and what else the Destination leaves to the person, for "psql takes …". */
+	takes: string;
+}
+
+/** A text as a part of an address, in ASCII without any character that means something to a shell (RFC 3986 §2.3). */
+export function addressPart(text: string): string {
+	return encodeURIComponent(text.toWellFormed()).replace(
+		/[!'()*]/g,
+		(character) => `%${character.charCodeAt(0).toString(16)}`,
+	);
 }
 
 export type CliValues = Readonly<Record<string, string | true | undefined>>;

@@ -26,11 +26,3 @@ export interface QueryResult {
 	/** As JSON has them. A number that JSON readers would round (RFC 8259 §6) is a string. */
 	values: AsyncIterable<unknown[]>;
 }
-
-/** The warehouse refuses the query, or can't be asked. The message has its own words. */
-export class QueryFailed extends Error {
-	override name = "QueryFailed";
-}
-
-/** Gives the content of a Secret's key by the variable that a Job has for its file; undefined if there is none. */
-export type SecretReader = (env: string) => Promise<string | undefined>;

@@ -49,7 +49,6 @@ export const definition = {
 		schema: "main",
 	}),
 
-	isQueryable: true,
 	cli: {
 		options: [
 			["--duckdb <path>", "the path of a DuckDB file on its volume"],

@@ -68,14 +68,3 @@ async function tableRows(
 	}
 	return rows;
 }
-
-/** Names of columns as a result's, each once. */
-export function distinctNames(names: readonly string[]): string[] {
-	const seen = new Set<string>();
-	return names.map((name) => {
-		let free = name;
-		for (let number = 1; seen.has(free); number++) free = `${name}_${number}`;
-		seen.add(free);
-		return free;
-	});
-}

@@ -9,7 +9,6 @@ import type { Manifest } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
-import type { QueryResult, SecretReader } from "../definition/sql.ts";
 import type { ErasingAccess } from "./erasing-access.ts";
 import type { TableTypes } from "./incompatibility.ts";
 import type { DayObject, HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
@@ -52,25 +51,13 @@ export interface WarehouseModule {
 		input: DestinationInput,
 		context: WarehouseContext,
 	): Warehouse | Promise<Warehouse>;
-	/**
-	 * Runs one statement that may only read, for a person at a terminal, and gives its result to `use`. A warehouse without this
-	 * function is queried by tools of its own. Throws {@link JobFailure}.
-	 */
-	query?: WarehouseQuery;
 }
 
-export type WarehouseQuery = (
-	input: DestinationInput,
-	sql: string,
-	secret: SecretReader,
-	use: (result: QueryResult) => Promise<void>,
-) => Promise<void>;
-
-/** A Job's reader of Secrets: the file that the variable names. */
-export const secretFile: SecretReader = async (env) => {
+/** The content of a Secret's key that a Job has in the file that the variable names; undefined if there is none. */
+export async function secretFile(env: string): Promise<string | undefined> {
 	const path = process.env[env];
 	return path === undefined ? undefined : readFile(path, "utf8");
-};
+}
 
 /** A Destination's warehouse, as load and check see it. Every failure is a {@link JobFailure}. */
 export interface Warehouse {

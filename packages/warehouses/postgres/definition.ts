@@ -1,6 +1,7 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import { hostIn } from "../definition/binding.ts";
 import {
+	addressPart,
 	authoritiesOf,
 	caOf,
 	lineOf,
@@ -147,7 +148,41 @@ export const definition = {
 		"^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9])?\\.?|[0-9A-Fa-f:.]+)$":
 			"must be a host's name or address, such as db.example.com",
 	},
-	isQueryable: true,
+	client({ host, port, database, schema, sslMode, caSecretRef }) {
+		const mode = sslMode ?? defaultMode;
+		const settings = {
+			sslmode: mode,
+			// The public authorities, as Jobs have them, and not a file that most people lack (libpq 16).
+			...(mode === defaultMode && !caSecretRef && { sslrootcert: "system" }),
+			...(schema && schema !== defaultSchema && { options: pathOf(schema) }),
+		};
+		const server = [
+			// An IPv6 address.
+			/^[0-9A-Fa-f:.]+:[0-9A-Fa-f:.]*$/.test(host ?? "")
+				? `[${host}]`
+				: addressPart(host ?? ""),
+			...(port ? [port] : []),
+		].join(":");
+		const from = Object.entries(settings).map(
+			([name, value]) => `${name}=${addressPart(value)}`,
+		);
+		const left = [
+			"PGUSER and PGPASSWORD, or ~/.pgpass",
+			...(host ? [] : ["PGHOST"]),
+			...(host || port ? [] : ["PGPORT"]),
+			...(database ? [] : ["PGDATABASE"]),
+			...(caSecretRef ? ["PGSSLROOTCERT"] : []),
+		];
+		return {
+			words: [
+				"psql",
+				// As an option: psql takes an address for what it is, and nothing in it for another one (PQconnectdbParams).
+				`--dbname=postgresql://${server}/${addressPart(database ?? "")}?${from.join("&")}`,
+			],
+			query: "--command=",
+			takes: left.join(", "),
+		};
+	},
 	cli: {
 		options: [
 			["--postgres <host>", "a Postgres server, such as db.example.com"],
@@ -233,6 +268,12 @@ const problems = {
 			: undefined,
 	port: portProblem,
 };
+
+/** The parameter `options`, whose words end at a space (pg_split_opts). */
+function pathOf(schema: string): string {
+	const path = `"${schema.replaceAll('"', '""')}",public`;
+	return `-csearch_path=${path.replace(/[\s\\]/g, "\\$&")}`;
+}
 
 function portProblem(value: string): string | undefined {
 	return /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= 65_535

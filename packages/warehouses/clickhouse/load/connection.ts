@@ -11,7 +11,6 @@ import {
 } from "@clickhouse/client";
 import { parseBinding, unboundReason } from "../../definition/binding.ts";
 import { lineProblem } from "../../definition/definition.ts";
-import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
 	checkedLookup,
@@ -71,12 +70,9 @@ export class Connection {
 	static async open(
 		input: ClickHouseInput,
 		{ signal }: Pick<WarehouseContext, "signal">,
-		secret: SecretReader = secretFile,
-		/** Of names without one. */
-		database?: string,
 	): Promise<Connection> {
 		const required = async (name: keyof typeof fileEnv): Promise<string> => {
-			const content = await secret(fileEnv[name]);
+			const content = await secretFile(fileEnv[name]);
 			const problem = lineProblem(content ?? "");
 			if (content !== undefined && problem === undefined) return content;
 			throw new ClickHouseFailure(
@@ -89,7 +85,7 @@ export class Connection {
 		const [username, password, authorities] = await Promise.all([
 			required("username"),
 			required("password"),
-			secret(fileEnv.authorities),
+			secretFile(fileEnv.authorities),
 		]);
 		const { ca, bound } = input;
 		const target = parseBinding(input.url);
@@ -123,7 +119,6 @@ export class Connection {
 			username,
 			password,
 			application: "tidemill",
-			...(database !== undefined && { database }),
 			http_agent: agent,
 			request_timeout: silenceMs,
 			compression: { request: false, response: false },

@@ -469,5 +469,3 @@ export const open: WarehouseModule["open"] = async (input, context) =>
 		await Connection.open(input as ClickHouseInput, context),
 		context,
 	);
-
-export { query } from "./query.ts";

@@ -6,7 +6,17 @@ import { Settings } from "../../../service/settings.ts";
 import { type SqlOptions, SqlUsageError } from "../../definition/sql.ts";
 import { print } from "../../load/query-output.ts";
 import { output } from "./sql-output.ts";
+import { PathOutside, warehouseFile } from "./warehouse-path.ts";
 
+/**
+ * Others write the file, and a view in it may read what the person can: it gets no other file, no network, no extension and no stored
+ * secret (duckdb.org/docs/stable/operations_manual/securing_duckdb/overview).
+ */
+const fileAlone = {
+	enable_external_access: "false",
+	autoinstall_known_extensions: "false",
+	autoload_known_extensions: "false",
+};
 /** A Run holds the file only while it replaces its days. */
 const busyWaitMs = 60_000;
 
@@ -37,10 +47,15 @@ async function findFile({
 
 /** DuckDB's own message would be about a database that it can't open. */
 async function requireFile(directory: string, path: string): Promise<string> {
-	const file = join(directory, path);
-	if (await stat(file).catch(() => undefined)) return file;
+	// An editor's text, which must not lead to another file of the person's.
+	const file = await warehouseFile(directory, path).catch((error: Error) => {
+		if (error instanceof PathOutside) throw new SqlUsageError(error.message);
+		return undefined;
+	});
+	if (file !== undefined && (await stat(file).catch(() => undefined)))
+		return file;
 	throw new SqlUsageError(
-		`There is no ${file} on this machine. The destination's first run creates it. If it is on a volume of a cluster, copy it here and use --file.`,
+		`There is no ${join(directory, path)} on this machine. The destination's first run creates it. If it is on a volume of a cluster, copy it here and use --file.`,
 	);
 }
 
@@ -51,13 +66,14 @@ async function query(
 	const database = await openDatabase({
 		file,
 		readOnly: true,
+		config: fileAlone,
 		waitMs: busyWaitMs,
 		onWait: (holder) =>
 			process.stderr.write(`Waiting for ${holder}, which has ${file} open.\n`),
 	});
 	try {
 		const connection = await database.connect();
-		await connection.run("SET TimeZone = 'UTC'");
+		await connection.run("SET TimeZone = 'UTC'; SET lock_configuration = true");
 		const result = await connection.stream(query);
 		await print((width) => output(result, format, width));
 		connection.closeSync();

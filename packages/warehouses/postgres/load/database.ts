@@ -12,7 +12,6 @@ import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 import { unboundReason } from "../../definition/binding.ts";
 import { lineProblem } from "../../definition/definition.ts";
-import type { SecretReader } from "../../definition/sql.ts";
 import {
 	certificateWarning,
 	checkedLookup,
@@ -68,10 +67,9 @@ export class Database {
 	static async open(
 		input: PostgresInput,
 		{ signal }: Pick<WarehouseContext, "signal">,
-		secret: SecretReader = secretFile,
 	): Promise<Database> {
 		const required = async (name: keyof typeof fileEnv): Promise<string> => {
-			const content = await secret(fileEnv[name]);
+			const content = await secretFile(fileEnv[name]);
 			if (content !== undefined) return content;
 			const isUsers = name === "username" || name === "password";
 			throw new PostgresFailure(
@@ -84,9 +82,9 @@ export class Database {
 				required("username"),
 				required("password"),
 				input.host ?? required("host"),
-				input.port ?? secret(fileEnv.port),
+				input.port ?? secretFile(fileEnv.port),
 				input.database ?? required("dbname"),
-				secret(fileEnv.authorities),
+				secretFile(fileEnv.authorities),
 			]);
 		requireLines({
 			username: user,
@@ -187,7 +185,7 @@ export class Database {
 	}
 
 	/**
-	 * Pages of rows of one statement that may only read, as Postgres writes its values. Names without a schema are looked up in this one
+	 * Pages of rows of one query that may only read, as Postgres writes its values. Names without a schema are looked up in this one
 	 * first.
 	 */
 	async *read(
@@ -202,32 +200,17 @@ export class Database {
 				types: { getTypeParser: () => String },
 				queryMode: "extended",
 			} as pg.QueryArrayConfig);
-		const begin = () =>
-			this.#guarded(async () => {
-				await this.#client.query(`BEGIN READ ONLY; ${settings}`);
-				await this.#client.query(
-					"SELECT set_config('search_path', quote_ident($1) || ', public', true)",
-					[schema],
-				);
-			});
-		await begin();
-		try {
-			const hasCursor = await ask(
-				`DECLARE tidemill NO SCROLL CURSOR FOR ${sql}`,
-			).then(
-				() => true,
-				// Such as EXPLAIN and SHOW. A mistake of the statement is found there, too, and named by its place.
-				(error) => {
-					if (error instanceof pg.DatabaseError) return false;
-					throw error;
-				},
+		await this.#guarded(async () => {
+			await this.#client.query(`BEGIN READ ONLY; ${settings}`);
+			await this.#client.query(
+				"SELECT set_config('search_path', quote_ident($1) || ', public', true)",
+				[schema],
 			);
-			if (!hasCursor) {
-				await this.#client.query("ROLLBACK");
-				await begin();
-				yield await this.#guarded(() => ask(sql));
-				return;
-			}
+		});
+		try {
+			await this.#guarded(() =>
+				ask(`DECLARE tidemill NO SCROLL CURSOR FOR ${sql}`),
+			);
 			for (;;) {
 				const page = await this.#guarded(() => ask("FETCH 1000 FROM tidemill"));
 				yield page;

@@ -244,5 +244,3 @@ class RolledBack extends Error {}
 
 export const open: WarehouseModule["open"] = (input, context) =>
 	new PostgresWarehouse(input as PostgresInput, context);
-
-export { query } from "./query.ts";
