@@ -120,7 +120,7 @@ export function define(sources: CommandGroup): void {
 	sources
 		.command("set-secret")
 		.description(
-			"Write the secret of a source with authorization into the Secret that the source names first, and label it for Tidemill. A secret that is there is replaced.",
+			"Write the secret of a source with authorization into the Secret that the source names first, which is created with the label for Tidemill. In a Secret that has the label, it is replaced; any other is left as it is.",
 		)
 		.argument("<source>")
 		.addOption(secretStdinOption)

@@ -25,6 +25,7 @@ import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { didYouMean } from "./command/nearest.ts";
 import { dataText, outputIn, print, remark, table } from "./command/output.ts";
+import { defineWhoami } from "./whoami.ts";
 
 const secretWaitMs = 10_000;
 
@@ -111,6 +112,7 @@ export function define(tokens: CommandGroup): void {
 				print(`token/${name} revoked\n`);
 			}
 		});
+	defineWhoami(tokens);
 }
 
 async function tokensIn({ client, namespace }: Cluster) {

@@ -32,8 +32,8 @@ const renewBeforeMs = 5 * 60_000;
 const rereadMs = 30_000;
 
 /**
- * TIDEMILL_API_TOKEN, if it is set and the API isn't a local Tidemill's. Otherwise the person's own token by the kubeconfig, which
- * goes to no other API than that cluster's.
+ * TIDEMILL_API_TOKEN, if a person set it: what a person chose is what they see the API with, and it goes to the address that they chose
+ * with it. Otherwise the person's own token by the kubeconfig, which goes to no other API than that cluster's.
  */
 export function identityFor(
 	options: ClusterOptions,
@@ -41,7 +41,7 @@ export function identityFor(
 	given: string | undefined,
 ): IdentitySource {
 	const isLocal = isLocalApi(url);
-	if (given !== undefined && !isLocal) {
+	if (given !== undefined && !(isLocal && isOfMakeUp(given))) {
 		const { namespace } = options;
 		const fixed: Identity = { token: given, namespace, from: "variable" };
 		return {
@@ -70,6 +70,20 @@ export function identityFor(
 		current: () => (known && Date.now() < untilMs ? known : find(false)),
 		afterRefusal: async ({ from }) => (from === "own" ? find(true) : undefined),
 	};
+}
+
+/**
+ * Whether `make up` wrote the token into its file, now or an hour ago: no person chose that one, and each shell that has read the file
+ * has it.
+ */
+function isOfMakeUp(token: string): boolean {
+	const own = readExport(process.env.TIDEMILL_HOME!, "TIDEMILL_API_TOKEN");
+	const [ours, given] = [own ?? "", token].map(serviceAccountOf);
+	return (
+		given !== undefined &&
+		given.name === ours?.name &&
+		given.namespace === ours.namespace
+	);
 }
 
 function localIdentity(

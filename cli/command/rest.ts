@@ -14,6 +14,8 @@ export interface RestApi {
 		query?: Record<string, string | undefined>,
 		request?: { headers?: Record<string, string>; signal?: AbortSignal },
 	): Promise<Response>;
+	/** Who asks. */
+	identity(): Promise<Identity>;
 	/** Posts JSON to a path below `/v1`. Throws as `get` does. */
 	post(path: string, body: object): Promise<Response>;
 }
@@ -108,6 +110,7 @@ export function restApi(options: ClusterOptions): RestApi {
 			: new RestError(404, error.message + didYouMean(name, names));
 	};
 	return {
+		identity: () => identities.current(),
 		get: (path, query = {}, request = {}) => {
 			const target = targetOf(path);
 			for (const [name, value] of Object.entries(query))

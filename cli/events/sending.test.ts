@@ -42,7 +42,10 @@ test("of a Source with an answer of its own, the event's id is printed from the 
 test("the token of a Source's Secret is sent, if the person may read it", async () => {
 	const sent: unknown[] = [];
 	const secretRef = { name: "shop-token", key: "token" };
-	const answers = async (isAllowed: boolean) => {
+	const answers = async (
+		isAllowed: boolean,
+		labels: object = { "tidemill.dev/use": "true" },
+	) => {
 		const server = await apiserver((request, _, headers) => {
 			if (request.startsWith("POST")) sent.push(headers.authorization);
 			if (request.startsWith("POST")) return [200, { event_id: "e-1" }];
@@ -57,12 +60,15 @@ test("the token of a Source's Secret is sent, if the person may read it", async 
 					},
 				];
 			return isAllowed
-				? [200, { data: { token: btoa("a-token") } }]
+				? [200, { metadata: { labels }, data: { token: btoa("a-token") } }]
 				: [403, { kind: "Status", reason: "Forbidden", code: 403 }];
 		});
-		await tidemill("events", "send", "shop", "--data", "{}", ...server.args);
+		const words = ["events", "send", "shop", "--data", "{}", ...server.args];
+		return (await tidemill(...words)).stderr;
 	};
 	await answers(true);
 	await answers(false);
+	// An editor chose the Secret: one without the label may be anything.
+	expect(await answers(true, {})).toContain("lacks the label");
 	expect(sent).toEqual(["Bearer a-token", undefined]);
 });

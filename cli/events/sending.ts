@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { type Source, sourceKind } from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
 import { unless } from "../../packages/kube/client/errors.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import {
@@ -11,6 +12,7 @@ import {
 import { CommandError, UsageError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { print } from "../command/output.ts";
+import { mayBeUsed } from "../provider/secret.ts";
 
 const timeoutMs = 30_000;
 
@@ -91,6 +93,10 @@ async function ownToken(
 	if (!name || !key) return undefined;
 	const reading = client.get(kinds.secret, name, namespace);
 	const secret = await unless(reading, "Forbidden");
+	if (secret && !mayBeUsed(secret.metadata))
+		throw new CommandError(
+			`the Secret "${name}", which the source names, lacks the label ${label.use}=true, so what it holds goes nowhere. Label it if it is for this source, or pass the token with --token`,
+		);
 	const content = secret?.data?.[key];
 	return content && Buffer.from(content, "base64").toString();
 }

@@ -42,16 +42,19 @@ export async function readSecret(
 	return secret;
 }
 
-/** Writes a Secret that Tidemill may read. Throws {@link CommandError} if it is there, unless it may be replaced. */
+/**
+ * Writes a Secret that Tidemill may read. Throws {@link CommandError} if it is there, unless it may be replaced; and in any case for one
+ * that isn't a Source's, since whoever may edit Sources chose its name.
+ */
 export async function writeSecret(
 	{ client, namespace }: Cluster,
 	{ name, key }: { name: string; key: string },
 	value: string,
-	{ replace = false, dryRun = false } = {},
+	{ replace = false } = {},
 ): Promise<void> {
 	const labels = { [label.use]: "true" };
 	const data = { [key]: Buffer.from(value).toString("base64") };
-	const options = { fieldManager: "tidemill", ...(dryRun && { dryRun }) };
+	const options = { fieldManager: "tidemill" };
 	try {
 		await client.create<Secret>(
 			kinds.secret,
@@ -64,7 +67,15 @@ export async function writeSecret(
 			throw new CommandError(
 				`there already is a Secret "${name}" in namespace ${namespace}. Use it: --secret-ref ${name}. Or delete it: kubectl delete secret ${name} -n ${namespace}`,
 			);
-		const body = { metadata: { labels }, data };
+		const found = await client.get<Secret>(kinds.secret, name, namespace);
+		const problem = found && foreignSecret(found);
+		if (problem)
+			throw new CommandError(
+				`the Secret "${name}" in namespace ${namespace} ${problem}. Whoever may edit the source chose it, so nothing was written`,
+			);
+		// The one that was looked at: its label may go, or another take its place.
+		const { uid, resourceVersion } = found?.metadata ?? {};
+		const body = { metadata: { uid, resourceVersion }, data };
 		await client.patch<Secret>(
 			kinds.secret,
 			name,
@@ -74,6 +85,20 @@ export async function writeSecret(
 			options,
 		);
 	}
+}
+
+/** Why a Secret isn't for the secret of a Source; undefined if it is. */
+function foreignSecret({ metadata, data = {} }: Secret): string | undefined {
+	if (!mayBeUsed(metadata))
+		return `lacks the label ${label.use}=true, so it isn't Tidemill's to change. If it is for this source, label it: kubectl label secret ${metadata.name} ${label.use}=true -n ${metadata.namespace}`;
+	if (metadata.labels?.[label.issuedFor])
+		return "holds the keys of a webhook URL";
+	const isLogin = ["username", "host", "url"].some((key) => key in data);
+	return isLogin ? "holds the user or the address of a server" : undefined;
+}
+
+export function mayBeUsed({ labels }: Secret["metadata"]): boolean {
+	return labels?.[label.use] === "true";
 }
 
 /** Throws {@link UsageError} unless one is passed. */

@@ -99,7 +99,16 @@ test("a cluster's administrator sees bodies by the kubeconfig of make up, in eac
 		{ name: expect.stringMatching(/^cli-[0-9a-f]{10}$/), scope: "edit" },
 	]);
 	expect(Date.parse(token[0].expireTime) - Date.now()).toBeLessThan(901_000);
-	const old =
-		"export TIDEMILL_API_TOKEN=of-yesterday; exec tidemill events list shop -o json";
+	const list = "tidemill events list shop -o json";
+	// A token of another hour, whose signature is none of this apiserver's.
+	const old = `export TIDEMILL_API_TOKEN="\${TIDEMILL_API_TOKEN%.*}.of-yesterday"; exec ${list}`;
 	expect(JSON.parse(await local.run("sh", "-c", old))).not.toEqual([]);
+	// A token that a person sets is the one that is used.
+	const own = `export TIDEMILL_API_TOKEN="$(tidemill tokens create mine --scope read)"; tidemill tokens whoami -o json; ! tidemill events get shop ${id} --body`;
+	const [, actor] = JSON.parse(await local.run("sh", "-c", own));
+	expect(actor).toMatchObject({
+		user: "system:serviceaccount:default:tidemill-token-mine",
+		rights: ["read"],
+		from: "TIDEMILL_API_TOKEN",
+	});
 });
