@@ -1,5 +1,5 @@
 # The image of all roles: Node, the libraries it needs, the program and DuckDB. There is no shell and no package manager.
-# Another builder with Node 26 and glibc: --build-arg BUILDER=…
+# Another builder with Node 26 and glibc: --build-arg BUILDER=…   A release names this one by its digest (tools/image/builder-digest.sh).
 ARG BUILDER=docker.io/library/node:26-bookworm
 
 FROM ${BUILDER} AS files

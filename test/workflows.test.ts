@@ -134,6 +134,51 @@ test("the signed image is made of the very images that have run, since tags can 
 	}
 });
 
+test("the image is built by a builder of one digest, and a release's tools are those of one version", () => {
+	const { jobs } = parse(read(".github/workflows/release.yaml")) as Workflow;
+	const { outputs, steps: found = [] } = jobs.builder!;
+	const step = found.at(-1)!;
+	expect(step.run).toContain("image=$(tools/image/builder-digest.sh)\n");
+	expect(outputs!.image).toBe(`\${{ steps.digest.outputs.image }}`);
+	const builds = jobs.image!.steps!.filter(({ uses }) =>
+		uses?.startsWith("docker/build-push-action@"),
+	);
+	expect(builds).toHaveLength(1);
+	expect(builds[0]!.with!["build-args"]).toMatch(
+		/^BUILDER=\$\{\{ needs\.builder\.outputs\.image \}\}$/m,
+	);
+	const all = Object.values(jobs).flatMap(({ steps: own = [] }) => own);
+	const settingsOf = (action: string) =>
+		all.filter(({ uses }) => uses?.startsWith(action)).map((one) => one.with);
+	expect(settingsOf("docker/setup-buildx-action@")).toHaveLength(3);
+	for (const settings of settingsOf("docker/setup-buildx-action@"))
+		expect(settings).toEqual({
+			version: expect.stringMatching(/^v\d+\.\d+\.\d+$/),
+			"driver-opts": expect.stringMatching(
+				/^image=moby\/buildkit:v\d+\.\d+\.\d+$/,
+			),
+		});
+	expect(settingsOf("sigstore/cosign-installer@")).toHaveLength(2);
+	for (const settings of settingsOf("sigstore/cosign-installer@"))
+		expect(settings).toEqual({
+			"cosign-release": expect.stringMatching(/^v\d+\.\d+\.\d+$/),
+		});
+	const wheels = all.filter(({ run }) => run?.includes("pip wheel"));
+	expect(wheels.map(({ env }) => env)).toEqual([
+		{ PIP_CONSTRAINT: "clients/build-constraints.txt" },
+	]);
+	const pins = read("clients/build-constraints.txt").split("\n").slice(1, -1);
+	expect(pins.filter((line) => !/^[\w-]+==[\d.]+$/.test(line))).toEqual([]);
+	const runs = jobs.chart!.steps!.map(({ run = "" }) => run);
+	const built = runs.findIndex((run) =>
+		run.startsWith("go build -C local/modules/helm"),
+	);
+	expect(built).toBeGreaterThan(0);
+	expect(runs.findIndex((run) => /^\s*helm /m.test(run))).toBeGreaterThan(
+		built,
+	);
+});
+
 test("a release's chart is the one that tells Artifact Hub what it has", () => {
 	const { jobs } = parse(read(".github/workflows/release.yaml")) as Workflow;
 	const runs = jobs.chart!.steps!.map(({ run = "" }) => run);
