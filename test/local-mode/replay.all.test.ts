@@ -107,7 +107,7 @@ test("a cluster's administrator sees bodies by the kubeconfig of make up, in eac
 	const own = `export TIDEMILL_API_TOKEN="$(tidemill tokens create mine --scope read)"; tidemill tokens whoami -o json; ! tidemill events get shop ${id} --body`;
 	const [, actor] = JSON.parse(await local.run("sh", "-c", own));
 	expect(actor).toMatchObject({
-		user: "system:serviceaccount:default:tidemill-token-mine",
+		user: "system:serviceaccount:replay:tidemill-token-mine",
 		rights: ["read"],
 		from: "TIDEMILL_API_TOKEN",
 	});
