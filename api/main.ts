@@ -21,6 +21,7 @@ import {
 import { stopSignal } from "../packages/service/start-order.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import type { ConsoleOptions } from "./console/console.ts";
+import { NatsEndedSessions } from "./console/ended-sessions.ts";
 import { loopbackNames } from "./console/own-page.ts";
 import {
 	askAnyArchive,
@@ -106,7 +107,9 @@ export async function main(version: string): Promise<number> {
 			askUploads: askAnyArchive(connection, uploadSubject),
 		},
 		isProxy: settings.proxies("API_TRUSTED_PROXIES"),
-		console: consoleOptions(settings, log, version),
+		console: consoleOptions(settings, log, version, {
+			ended: new NatsEndedSessions({ connection, replicas }),
+		}),
 		log,
 		stopping,
 	});
@@ -139,6 +142,7 @@ function consoleOptions(
 	settings: Settings,
 	log: Logger,
 	version: string,
+	shared: Pick<ConsoleOptions, "ended">,
 ): ConsoleOptions | undefined {
 	if (!settings.boolean("API_CONSOLE", true)) return undefined;
 	const keyFile = settings.optional("API_CONSOLE_SEAL_KEY");
@@ -160,6 +164,7 @@ function consoleOptions(
 				name.toLowerCase(),
 			),
 		]),
+		...shared,
 		codes: settings.optional("API_CONSOLE_CODES"),
 		oidc: oidcOptions(settings),
 		version,

@@ -120,7 +120,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		reply.header("x-request-id", request.id);
 		if (visitors && isConsoleFile(request)) return;
 		// Pages that are open cost the account's programs no request.
-		const rateClass = visitors?.admit(request)
+		const rateClass = (await visitors?.admit(request, reply))
 			? pages
 			: request.routeOptions.config?.rateClass;
 		const authentication = await authenticate(request, reply, rateClass);

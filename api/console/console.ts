@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 // Parses and writes cookies: fastify's own plugin.
@@ -11,12 +12,23 @@ import type { Authentication } from "../caller/authenticator.ts";
 import { isObject } from "../http/endpoint.ts";
 import { invalidParameter, problemType, RequestError } from "../http/errors.ts";
 import { isDnsLabel } from "../http/query.ts";
+import {
+	type EndedSessions,
+	LiveSessions,
+	longestSessionMs,
+} from "./ended-sessions.ts";
 import { serveFiles } from "./files.ts";
 import type { OidcOptions } from "./oidc.ts";
 import { serveOidc } from "./oidc-routes.ts";
 import { consoleHeader, requireOwnPage } from "./own-page.ts";
-import { endOfToken, SessionCookie } from "./session-cookie.ts";
+import {
+	type ConsoleSession,
+	endOfToken,
+	SessionCookie,
+} from "./session-cookie.ts";
 import { namespacesOf, rightsIn } from "./visitor.ts";
+
+const sessionPath = "/console/session";
 
 export interface ConsoleOptions {
 	/** The built console. */
@@ -27,6 +39,10 @@ export interface ConsoleOptions {
 	hosts: ReadonlySet<string>;
 	/** Of the codes that sign a browser in; undefined without a local Tidemill. */
 	codes?: string | undefined;
+	/** The sessions that visitors have ended. */
+	ended: EndedSessions;
+	/** How often a request that goes on asks whether its session does. Default 25 s. */
+	reviewEveryMs?: number;
 	/** The provider that people sign in at; undefined for none. */
 	oidc?: OidcOptions | undefined;
 	/** Of Tidemill. */
@@ -52,31 +68,50 @@ interface ApiParts {
 export class Console {
 	readonly #options: ConsoleOptions;
 	readonly #cookie: SessionCookie;
+	readonly #live: LiveSessions;
+	readonly #sessions = new WeakMap<FastifyRequest, ConsoleSession>();
 
 	constructor(options: ConsoleOptions) {
 		this.#options = options;
 		this.#cookie = new SessionCookie(options.keys);
+		this.#live = new LiveSessions(options.ended);
 	}
 
 	/**
 	 * Gives a request of the console's page the token of its session. Requests of programs, which have no console's header, never
-	 * get one. Returns whether it did. Throws a 403 if another page sent it.
+	 * get one. Returns whether it did. Throws a 403 if another page sent it, and a 503 if nobody knows whether the session has ended.
 	 */
-	admit(request: FastifyRequest): boolean {
-		const { headers } = request;
+	async admit(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+		const { headers, method, routeOptions } = request;
 		if (headers.authorization !== undefined || !(consoleHeader in headers))
 			return false;
 		requireOwnPage(request, this.#options.hosts);
+		// Signing out needs no right, and works without NATS as far as it can.
+		if (method === "DELETE" && routeOptions.url === sessionPath) return false;
 		const session = this.#cookie.read(request);
-		if (session) headers.authorization = `Bearer ${session.token}`;
-		return session !== undefined;
+		if (!session || !(await this.#live.has(session.id))) return false;
+		headers.authorization = `Bearer ${session.token}`;
+		this.#sessions.set(request, session);
+		this.#endWith(session, reply);
+		return true;
+	}
+
+	/** Cuts a request that goes on, such as a stream, once its session has ended. */
+	#endWith({ id }: ConsoleSession, { raw }: FastifyReply): void {
+		const { reviewEveryMs = 25_000 } = this.#options;
+		const timer = setInterval(async () => {
+			// What is open stays open while NATS is away: it has shown nothing of the time since.
+			const goesOn = await this.#live.has(id).catch(() => true);
+			if (!goesOn) raw.destroy();
+		}, reviewEveryMs);
+		raw.once("close", () => clearInterval(timer));
 	}
 
 	serve(api: FastifyInstance, parts: ApiParts): void {
 		const { directory, hosts } = this.#options;
 		void api.register(fastifyCookie);
 		serveFiles(api, { directory, isProxy: parts.isProxy });
-		const url = "/console/session";
+		const url = sessionPath;
 		api.get(url, async (request, reply) => {
 			try {
 				return await this.#describe(request, parts);
@@ -124,7 +159,15 @@ export class Console {
 			});
 		api.delete(url, async (request, reply) => {
 			requireOwnPage(request, hosts);
+			const session = this.#cookie.read(request);
 			this.#cookie.end(reply);
+			if (session)
+				await this.#live.end(session.id).catch(() => {
+					throw new RequestError(
+						"Unavailable",
+						`This browser is signed out. But NATS does not answer, so a copy of the session's cookie works until ${new Date(session.expiresAtMs).toISOString()}, unless you revoke the session's token.`,
+					);
+				});
 			return reply.code(204).send();
 		});
 	}
@@ -142,10 +185,12 @@ export class Console {
 		return authentication;
 	}
 
-	/** Gives the browser a session, which ends with its token. */
+	/** Gives the browser a session, which ends with its token, and after a working day. */
 	#open(reply: FastifyReply, token: string): void {
+		const expiresAtMs = sessionEndOf(token);
+		const id = randomBytes(16).toString("hex");
 		try {
-			this.#cookie.write(reply, { token, expiresAtMs: endOfToken(token) });
+			this.#cookie.write(reply, { id, token, expiresAtMs });
 		} catch (error) {
 			if (!(error instanceof RangeError)) throw error;
 			throw new RequestError(
@@ -195,13 +240,13 @@ export class Console {
 			own === undefined ? namespacesOf(client, namespace) : [own],
 			this.#build(),
 		]);
-		const expiresAtMs = endOfToken(token);
+		const expiresAtMs =
+			this.#sessions.get(request)?.expiresAtMs ?? sessionEndOf(token);
 		return {
 			user: identity.username,
 			namespace,
 			namespaces,
-			expiresAt:
-				expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString(),
+			expiresAt: new Date(expiresAtMs).toISOString(),
 			version: this.#options.version,
 			build,
 			rights,
@@ -217,4 +262,11 @@ export class Console {
 			return null;
 		}
 	}
+}
+
+function sessionEndOf(token: string): number {
+	return Math.min(
+		endOfToken(token) ?? Number.POSITIVE_INFINITY,
+		Date.now() + longestSessionMs,
+	);
 }

@@ -24,7 +24,7 @@ function browserAt(keys: SecretSealer) {
 	void api.register(fastifyCookie);
 	api.post("/", async (request, reply) => {
 		const { token } = request.body as { token: string };
-		cookie.write(reply, { token, expiresAtMs: endMs });
+		cookie.write(reply, { id: "a", token, expiresAtMs: endMs });
 		return "";
 	});
 	api.get("/", async (request) => {

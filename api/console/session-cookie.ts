@@ -17,14 +17,16 @@ const purpose = "console session";
 
 /** A visitor who has signed in. */
 export interface ConsoleSession {
+	/** By which it can be ended before its time. */
+	id: string;
 	token: string;
-	/** Unix time at which the token ends; undefined if it says no end. */
-	expiresAtMs: number | undefined;
+	/** Unix time. */
+	expiresAtMs: number;
 }
 
 /**
  * The session of a browser: its token, sealed by the API's key, in a cookie that scripts can't read and other sites can't send. No
- * server keeps anything, so every replica with the key knows the visitor. Where the API is reached over TLS, the name begins
+ * server keeps it, so every replica with the key knows the visitor. Where the API is reached over TLS, the name begins
  * with `__Host-`: no other host can set it (RFC 6265bis §4.1.3.2).
  */
 export class SessionCookie {
@@ -47,8 +49,8 @@ export class SessionCookie {
 		try {
 			const text = parts.join("");
 			const session = openedValue<ConsoleSession>(this.#keys, purpose, text);
-			const { expiresAtMs = Number.POSITIVE_INFINITY } = session;
-			return now < expiresAtMs ? session : undefined;
+			// One of an earlier version can't be ended.
+			return session.id && now < session.expiresAtMs ? session : undefined;
 		} catch {
 			// Of another key, or of another Tidemill on this host.
 			return undefined;
@@ -69,7 +71,7 @@ export class SessionCookie {
 				part === 0 ? `${parts}.${value}` : value,
 				{
 					...cookieAttributes(reply.request, "strict"),
-					...(expiresAtMs !== undefined && { expires: new Date(expiresAtMs) }),
+					expires: new Date(expiresAtMs),
 				},
 			);
 		}

@@ -20,10 +20,13 @@ const defaultMaxRecords = 400_000;
 /** More than {@link defaultMaxRecords} of the largest records take on disk. */
 const maxBytes = 256 * 1024 * 1024;
 
-interface NatsIdempotencyStoreOptions {
+export interface RequestBucketOptions {
 	/** Throws while there is no connection. */
 	connection: () => NatsConnection;
 	replicas: number;
+}
+
+interface NatsIdempotencyStoreOptions extends RequestBucketOptions {
 	maxRecords?: number;
 }
 
@@ -99,7 +102,7 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 		use: (records: KV, manager: JetStreamManager) => Promise<T>,
 	): Promise<T> {
 		try {
-			this.#bucket ??= await this.#openBucket();
+			this.#bucket ??= await openRequestBucket(this.#options);
 			const { records, manager } = this.#bucket;
 			return await use(records, manager);
 		} catch (error) {
@@ -108,20 +111,23 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 			throw error;
 		}
 	}
+}
 
-	async #openBucket() {
-		const { connection, replicas } = this.#options;
-		const manager = await jetstreamManager(connection(), {
-			timeout: timeoutMs,
-		});
-		const records = await new Kvm(manager.jetstream()).create(bucket.requests, {
-			history: 1,
-			ttl: recordTtlMs,
-			max_bytes: maxBytes,
-			replicas,
-		});
-		return { records, manager };
-	}
+/** The bucket of the API's own, whose entries end after a day. */
+export async function openRequestBucket({
+	connection,
+	replicas,
+}: RequestBucketOptions) {
+	const manager = await jetstreamManager(connection(), {
+		timeout: timeoutMs,
+	});
+	const records = await new Kvm(manager.jetstream()).create(bucket.requests, {
+		history: 1,
+		ttl: recordTtlMs,
+		max_bytes: maxBytes,
+		replicas,
+	});
+	return { records, manager };
 }
 
 /** The account comes first, so that its records can be counted. */

@@ -7,6 +7,7 @@ import type { KubeObject } from "../../packages/kube/resource.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
 import {
+	EndedHere,
 	withoutArchive,
 	withoutKeys,
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
@@ -79,6 +80,7 @@ beforeEach(async () => {
 			directory: "/nowhere",
 			keys: new SealKey(randomBytes(32)),
 			hosts: new Set(["127.0.0.1"]),
+			ended: new EndedHere(),
 			version: "1.2.3",
 		},
 		log,

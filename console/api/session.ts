@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { signInWords } from "../messages/shell.ts";
 import { namespace } from "../router/navigation.ts";
 import { ApiProblem, type SignInWays } from "./problem.ts";
 import { send } from "./request.ts";
@@ -33,7 +34,13 @@ type SessionState =
 	| { kind: "unknown" }
 	/** With what the API says, if it does: of a namespace that can't be, or of the host. */
 	| { kind: "away"; detail: string | undefined }
-	| { kind: "signedOut"; ways: SignInWays; hasEnded: boolean }
+	| {
+			kind: "signedOut";
+			ways: SignInWays;
+			hasEnded: boolean;
+			/** What goes on after the visitor has signed out. */
+			farewell?: string;
+	  }
 	| { kind: "signedIn"; session: VisitorSession };
 
 export const sessionState = signal<SessionState>({ kind: "unknown" });
@@ -113,9 +120,19 @@ export async function signIn(
 }
 
 export async function signOut(): Promise<void> {
-	await send("DELETE", "console/session");
+	const farewell = await send("DELETE", "console/session").then(
+		() => signInWords.signedOut,
+		(error) => {
+			// The browser has forgotten the session in any case.
+			if (error instanceof ApiProblem && error.status === 503)
+				return error.message;
+			throw error;
+		},
+	);
 	sessionState.value = { kind: "unknown" };
 	await loadSession();
+	const state = sessionState.peek();
+	if (state.kind === "signedOut") sessionState.value = { ...state, farewell };
 	tabs.postMessage("changed");
 }
 

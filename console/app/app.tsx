@@ -55,7 +55,13 @@ export function App() {
 			</main>
 		);
 	if (state.kind === "signedOut")
-		return <SignIn ways={state.ways} hasEnded={state.hasEnded} />;
+		return (
+			<SignIn
+				ways={state.ways}
+				hasEnded={state.hasEnded}
+				farewell={state.farewell}
+			/>
+		);
 	return (
 		<Shell>
 			{/* Another address is another page: nothing of the one before stays. */}

@@ -11,9 +11,11 @@ import { Waves } from "./shell.tsx";
 export function SignIn({
 	ways,
 	hasEnded,
+	farewell,
 }: {
 	ways: SignInWays;
 	hasEnded: boolean;
+	farewell?: string | undefined;
 }) {
 	const [token, setToken] = useState("");
 	const [error, setError] = useState<string>();
@@ -43,9 +45,9 @@ export function SignIn({
 					{shell.product}
 				</p>
 				<h1>{words.title}</h1>
-				{hasEnded && (
+				{(hasEnded || farewell) && (
 					<p class="notice" role="status">
-						{words.hasEnded}
+						{farewell ?? words.hasEnded}
 					</p>
 				)}
 				{spentCode.hasFailed && !hasEnded && (

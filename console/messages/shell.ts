@@ -68,6 +68,8 @@ export const signInWords = {
 	oidc: "Sign in with your organization",
 	or: "or",
 	hasEnded: "Your session has ended. Sign in again to continue where you were.",
+	signedOut:
+		"You are signed out, and the session is over on the server, too. A token that you pasted goes on until it ends or is revoked, and your organization may remember you.",
 	codeInvalid:
 		"The code in the link is used or older than 10 minutes. Print another with `tidemill console`.",
 	local:

@@ -100,7 +100,7 @@ export const bucket = {
 	idempotency: "tidemill-idempotency",
 	/** Created and written by notify, watched by operator: {@link file://./notification.ts}. */
 	deliveries: "tidemill-deliveries",
-	/** Created and written by api: requests with an Idempotency-Key of the last 24 h. */
+	/** Created and written by api: requests with an Idempotency-Key, and ended sessions of the console, of the last 24 h. */
 	requests: "tidemill-requests",
 } as const;
 

@@ -16,6 +16,7 @@ import {
 	startApi,
 	type TestApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
+import { EndedHere } from "../support/fixtures/control-plane/without-nats.ts";
 import {
 	startControlPlane,
 	type TestControlPlane,
@@ -74,6 +75,7 @@ describe.skipIf(noBrowser)(
 					directory: join(project, "console/dist"),
 					keys: new SealKey(randomBytes(32)),
 					hosts: new Set(loopbackNames),
+					ended: new EndedHere(),
 					oidc: {
 						issuer: issuer.url,
 						clientId: issuer.clientId,

@@ -12,6 +12,7 @@ import {
 	test,
 } from "vitest";
 import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
+import { NatsEndedSessions } from "../../api/console/ended-sessions.ts";
 import { NatsIdempotencyStore } from "../../api/http/idempotency-store.ts";
 import { runKind } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../packages/kube/client/client.ts";
@@ -272,3 +273,16 @@ async function tokenOfNewAccount(...roles: string[]): Promise<string> {
 	await admin.create(kinds.namespace, { metadata: { name } });
 	return tokenOf(name, "caller", ...roles);
 }
+
+test("a session that one replica has ended, as the NATS user api, is over at another", async () => {
+	await Promise.all([startReplica(), startReplica()]);
+	const [here, there] = connections
+		.slice(-2)
+		.map(
+			(one) => new NatsEndedSessions({ connection: () => one, replicas: 1 }),
+		);
+	expect(await there!.has("a")).toBe(false);
+	await here!.add("a");
+	expect(await there!.has("a")).toBe(true);
+	expect(await there!.has("b")).toBe(false);
+});

@@ -14,6 +14,7 @@ import {
 	startApi,
 	type TestApi,
 } from "../support/fixtures/control-plane/api-fixture.ts";
+import { EndedHere } from "../support/fixtures/control-plane/without-nats.ts";
 import {
 	startControlPlane,
 	type TestControlPlane,
@@ -52,6 +53,7 @@ beforeAll(async () => {
 				directory: "/nowhere",
 				keys: new SealKey(randomBytes(32)),
 				hosts: new Set(loopbackNames),
+				ended: new EndedHere(),
 				oidc: {
 					issuer: issuer.url,
 					clientId: issuer.clientId,

@@ -12,6 +12,7 @@ import {
 	type TestApi,
 	tokenOf,
 } from "../support/fixtures/control-plane/api-fixture.ts";
+import { EndedHere } from "../support/fixtures/control-plane/without-nats.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
@@ -51,6 +52,7 @@ beforeAll(async () => {
 			directory: join(directory, "dist"),
 			keys,
 			hosts: new Set(loopbackNames),
+			ended: new EndedHere(),
 			codes,
 			version: "1.2.3",
 		},
@@ -148,6 +150,7 @@ describe("a session", () => {
 				directory: join(directory, "dist"),
 				keys,
 				hosts: new Set(loopbackNames),
+				ended: new EndedHere(),
 				version: "1.2.3",
 			},
 		});
@@ -197,6 +200,9 @@ describe("a session", () => {
 			expect(value).toBe("");
 			expect(expires!.getTime()).toBeLessThan(Date.now());
 		}
+		// A copy of the cookie.
+		for (const url of ["/v1/sources", "/console/session"])
+			expect((await send("GET", url, headers)).statusCode).toBe(401);
 	});
 
 	test.each([
@@ -356,6 +362,7 @@ describe("signing in", () => {
 				directory: join(directory, "dist"),
 				...{ keys, codes, version: "1.2.3" },
 				hosts: new Set(loopbackNames),
+				ended: new EndedHere(),
 			},
 		});
 		try {
