@@ -99,6 +99,7 @@ export function readOperatorSettings(
 		clusterNetworks: clusterNetworksOf(settings),
 		allowedEndpoints: allowedEndpointsOf(settings),
 		podPolicy: {
+			labels: settings.list("TIDEMILL_JOB_LABELS") ?? [],
 			annotations: settings.list("TIDEMILL_JOB_ANNOTATIONS") ?? [],
 			priorityClasses: settings.list("TIDEMILL_JOB_PRIORITY_CLASSES") ?? [],
 		},

@@ -3,7 +3,7 @@ import { type PodTemplate, runKind } from "../../crds/generated/types.ts";
 import { runOf } from "../../test/support/examples/resource-examples.ts";
 import { chosenEnv, jobWithInput, podTemplateProblem } from "./template.ts";
 
-const nothing = { annotations: [], priorityClasses: [] };
+const nothing = { labels: [], annotations: [], priorityClasses: [] };
 
 function jobOf(pod: PodTemplate) {
 	const labels = { "tidemill.dev/run": "r" };
@@ -122,12 +122,39 @@ test.each([
 		).toBeUndefined();
 });
 
+test.each([
+	"app",
+	"app.kubernetes.io/name",
+	"azure.workload.identity/use",
+	"kueue.x-k8s.io/queue-name",
+	"tidemill.dev.example/team",
+])(
+	"the label %s, by which a Service may select the Pod, needs an administrator's word",
+	(key) => {
+		const template = { labels: { [key]: "payments" } };
+		expect(podTemplateProblem(template, nothing, "spec.runTemplate")).toEqual({
+			reason: "LabelNotAllowed",
+			message: `spec.runTemplate.labels has "${key}", which the operator's setting TIDEMILL_JOB_LABELS does not allow. Remove it, or ask an administrator to allow it.`,
+		});
+		// An annotation that is allowed allows no label.
+		const annotations = [key];
+		expect(
+			podTemplateProblem(template, { ...nothing, annotations }, "x"),
+		).toMatchObject({ reason: "LabelNotAllowed" });
+		for (const allowed of [key, `${key.slice(0, 3)}*`])
+			expect(
+				podTemplateProblem(template, { ...nothing, labels: [allowed] }, "x"),
+			).toBeUndefined();
+	},
+);
+
 test("a sidecar may be turned off without an administrator", () => {
-	const annotations = {
+	const keys = {
 		"sidecar.istio.io/inject": "false",
 		"linkerd.io/inject": "disabled",
 	};
-	expect(podTemplateProblem({ annotations }, nothing, "x")).toBeUndefined();
+	const template = { labels: keys, annotations: keys };
+	expect(podTemplateProblem(template, nothing, "x")).toBeUndefined();
 });
 
 test("a priority that can evict others needs an administrator's word", () => {

@@ -228,20 +228,22 @@ function warehouseVolume(warehouse: WarehouseVolume): Volume {
 
 /**
  * Why people may not choose this. Whoever may write Pipelines may not be allowed to create Pods, and other software acts on
- * some of a Pod's fields: a mesh runs the image that an annotation names, beside our container and its key.
+ * some of a Pod's fields: a mesh runs the image that an annotation names, beside our container and its key, and a Service
+ * sends another application's requests to each Pod that has its labels.
  * @param field The template's, such as `spec.runTemplate`.
  */
 export function podTemplateProblem(
-	{ annotations = {}, priorityClassName }: PodTemplate,
+	{ labels = {}, annotations = {}, priorityClassName }: PodTemplate,
 	policy: PodPolicy,
 	field: string,
 ) {
-	const key = Object.keys(annotations).find(
-		(key) =>
-			![...harmlessAnnotations, ...policy.annotations].some((allowed) =>
-				matches(key, allowed),
-			),
-	);
+	const label = Object.keys(labels).find(notIn(policy.labels));
+	if (label !== undefined)
+		return {
+			reason: "LabelNotAllowed",
+			message: `${field}.labels has "${label}", which the operator's setting TIDEMILL_JOB_LABELS does not allow. Remove it, or ask an administrator to allow it.`,
+		} as const;
+	const key = Object.keys(annotations).find(notIn(policy.annotations));
 	if (key !== undefined)
 		return {
 			reason: "AnnotationNotAllowed",
@@ -258,8 +260,8 @@ export function podTemplateProblem(
 	return undefined;
 }
 
-/** They turn the injection of a sidecar on or off, or hold the Pod on its node until it ends. */
-export const harmlessAnnotations = [
+/** Labels or annotations. They turn the injection of a sidecar on or off, or hold the Pod on its node until it ends. */
+const harmlessKeys = [
 	"sidecar.istio.io/inject",
 	"linkerd.io/inject",
 	"consul.hashicorp.com/connect-inject",
@@ -268,10 +270,11 @@ export const harmlessAnnotations = [
 	"karpenter.sh/do-not-disrupt",
 ];
 
-function matches(key: string, allowed: string): boolean {
-	return allowed.endsWith("*")
-		? key.startsWith(allowed.slice(0, -1))
-		: key === allowed;
+function notIn(allowed: string[]): (key: string) => boolean {
+	return (key) =>
+		![...harmlessKeys, ...allowed].some((each) =>
+			each.endsWith("*") ? key.startsWith(each.slice(0, -1)) : key === each,
+		);
 }
 
 /** The fields of the Pod's spec that people choose. */

@@ -167,6 +167,18 @@ test.each([
 		},
 	],
 	[
+		"LabelNotAllowed",
+		{
+			operation: operationOf(undefined, {
+				jobTemplate: {
+					activeDeadlineSeconds: 60,
+					retries: 0,
+					labels: { app: "payments" },
+				},
+			}),
+		},
+	],
+	[
 		"AnnotationNotAllowed",
 		{
 			operation: operationOf(undefined, {

@@ -109,6 +109,7 @@ const work = lifecycle<Operation, OperationReasons, OperationState>({
 		"SourceNotReady",
 		"PlanNotFound",
 		"PlanNotReady",
+		"LabelNotAllowed",
 		"AnnotationNotAllowed",
 		"PriorityClassNotAllowed",
 	],

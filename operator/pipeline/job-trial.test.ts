@@ -54,7 +54,8 @@ test("Kubernetes is asked once for a Job, writes nothing, and is asked again for
 		await ask();
 		expect(create).toHaveBeenCalledTimes(1);
 		expect(create.mock.calls[0]?.[2]).toMatchObject({ dryRun: true });
-		const runTemplate = { ...pipeline.spec.runTemplate, labels: { a: "b" } };
+		const labels = { "sidecar.istio.io/inject": "false" };
+		const runTemplate = { ...pipeline.spec.runTemplate, labels };
 		const changed = {
 			...references,
 			pipeline: { ...pipeline, spec: { ...pipeline.spec, runTemplate } },

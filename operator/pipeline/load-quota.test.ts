@@ -23,7 +23,7 @@ function problemOf(
 		credentials: [],
 		trackingPlan: undefined,
 		owner: undefined,
-		podPolicy: { annotations: [], priorityClasses: [] },
+		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
 		clusterNetworks: [],

@@ -19,7 +19,7 @@ const settled: PipelineReferences = {
 	credentials: [],
 	trackingPlan: undefined,
 	owner: undefined,
-	podPolicy: { annotations: [], priorityClasses: [] },
+	podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 	localWarehouse: undefined,
 	clusterDomain: "cluster.local",
 	clusterNetworks: [],

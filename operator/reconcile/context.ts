@@ -28,7 +28,9 @@ export interface JobSurroundings {
 
 /** What the operator's administrator allows about the Pods of Jobs, beyond what Tidemill itself allows. */
 export interface PodPolicy {
-	/** Keys of annotations. A `*` at the end stands for any text. */
+	/** Keys. A `*` at the end stands for any text. */
+	labels: string[];
+	/** The same. */
 	annotations: string[];
 	priorityClasses: string[];
 }

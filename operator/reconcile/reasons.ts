@@ -157,6 +157,8 @@ export const reasons = {
 				"The ServiceAccount that `spec.serviceAccountName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			ServiceAccountNotLabelled:
 				'The ServiceAccount lacks the label `tidemill.dev/use: "true"`, so Tidemill does not use it.',
+			LabelNotAllowed:
+				"`spec.checkTemplate.labels` has one that the operator's setting `TIDEMILL_JOB_LABELS` does not allow.",
 			AnnotationNotAllowed:
 				"`spec.checkTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:
@@ -197,6 +199,8 @@ export const reasons = {
 				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:
 				"The schedule and the overwrite period would make more load jobs a day than the warehouse takes for a table.",
+			LabelNotAllowed:
+				"`spec.runTemplate.labels` has one that the operator's setting `TIDEMILL_JOB_LABELS` does not allow.",
 			AnnotationNotAllowed:
 				"`spec.runTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:
@@ -296,6 +300,8 @@ export const reasons = {
 				"There is no TrackingPlan of that name in the Operation's namespace. The Operation waits for it.",
 			PlanNotReady:
 				"A ConfigMap that the plan names can't be read; the message says why. The Operation waits.",
+			LabelNotAllowed:
+				"`spec.jobTemplate.labels` has one that the operator's setting `TIDEMILL_JOB_LABELS` does not allow.",
 			AnnotationNotAllowed:
 				"`spec.jobTemplate.annotations` has one that the operator's setting `TIDEMILL_JOB_ANNOTATIONS` does not allow.",
 			PriorityClassNotAllowed:
@@ -479,6 +485,7 @@ export const mendedByPeople: ReadonlySet<string> = new Set<
 	"VolumeClaimNotLabelled",
 	"ServiceAccountNotFound",
 	"ServiceAccountNotLabelled",
+	"LabelNotAllowed",
 	"AnnotationNotAllowed",
 	"PriorityClassNotAllowed",
 	"SourceNotFound",

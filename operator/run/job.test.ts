@@ -21,7 +21,7 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 		credentials: [],
 		trackingPlan: undefined,
 		owner: undefined,
-		podPolicy: { annotations: [], priorityClasses: [] },
+		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
 		clusterNetworks: [],

@@ -169,8 +169,9 @@ async function contextWith(objects: Record<string, KubeObject[]>) {
 		abort.abort();
 		await Promise.all(watching);
 	};
-	const context = { informers, client, log } as unknown as OperatorContext;
-	return { context, stop };
+	const podPolicy = { labels: [], annotations: [], priorityClasses: [] };
+	const known = { informers, client, podPolicy, log };
+	return { context: known as unknown as OperatorContext, stop };
 }
 
 test("when a Run ends, only the next one into its warehouse is woken", async () => {

@@ -149,12 +149,17 @@ test("a Pipeline that asks for what only an administrator may allow is not Ready
 			annotations: { "sidecar.istio.io/proxyImage": "evil:1" },
 		},
 	});
+	await scene.createPipeline("payments", {
+		runTemplate: { ...rest, labels: { app: "payments" } },
+		table: { name: "payments", columns: ["Body"], onIncompatible: "Fail" },
+	});
 	await scene.createPipeline("first", {
 		runTemplate: { ...rest, priorityClassName: "system-node-critical" },
 		table: { name: "other", columns: ["Body"], onIncompatible: "Fail" },
 	});
 	await vi.waitFor(async () => {
 		expect(await reasonOf("image")).toBe("AnnotationNotAllowed");
+		expect(await reasonOf("payments")).toBe("LabelNotAllowed");
 		expect(await reasonOf("first")).toBe("PriorityClassNotAllowed");
 	}, wait);
 });

@@ -138,7 +138,7 @@ export function wordsOfPipeline(error: BigQueryError, run: string): string {
 			credentials: [],
 			trackingPlan: undefined,
 			owner: undefined,
-			podPolicy: { annotations: [], priorityClasses: [] },
+			podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			clusterDomain: "cluster.local",
 			clusterNetworks: [],

@@ -62,7 +62,7 @@ export function stateWith(
 		clusterDomain: "cluster.local",
 		clusterNetworks: [],
 		allowedEndpoints: {},
-		podPolicy: { annotations: [], priorityClasses: [] },
+		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 		...part,
 	};
 }

@@ -65,7 +65,7 @@ export function stateOf(changes: Partial<OperationState> = {}): OperationState {
 		before: undefined,
 		pipelines: [],
 		ended: [],
-		podPolicy: { annotations: [], priorityClasses: [] },
+		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 		image: "tidemill:1",
 		progress: undefined,
 		...changes,

@@ -26,7 +26,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		credentials: [],
 		trackingPlan: undefined,
 		owner: undefined,
-		podPolicy: { annotations: [], priorityClasses: [] },
+		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 		localWarehouse: undefined,
 		clusterDomain: "cluster.local",
 		clusterNetworks: [],

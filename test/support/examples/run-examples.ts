@@ -40,7 +40,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			credentials: [],
 			trackingPlan: undefined,
 			owner: undefined,
-			podPolicy: { annotations: [], priorityClasses: [] },
+			podPolicy: { labels: [], annotations: [], priorityClasses: [] },
 			localWarehouse: undefined,
 			clusterDomain: "cluster.local",
 			clusterNetworks: [],
