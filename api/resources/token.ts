@@ -27,7 +27,7 @@ export interface TokenRequest {
 /** In place of a time, of a token that a Secret holds. */
 export const neverExpires = "never";
 
-/** Name of a token's ServiceAccount and RoleBinding. The admission policy tidemill-admin-tokens has the same prefix. */
+/** Name of a token's ServiceAccount and RoleBinding. The admission policy tidemill-roles has the same prefix. */
 export function objectName(token: string): string {
 	return `tidemill-token-${token}`;
 }

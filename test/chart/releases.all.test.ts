@@ -25,7 +25,7 @@ import {
 /** The kinds and roles that all releases share. */
 const withoutShared = ["--set=crds.enabled=false,rbac.createRoles=false"];
 const sharedNames =
-	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(admin-tokens|editor-secrets|erase|issued-secrets|runs))$/;
+	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-roles)$/;
 
 describe.each<[string, [string, string], [string, string]]>([
 	[
@@ -47,7 +47,7 @@ describe.each<[string, [string, string], [string, string]]>([
 			const second = await namesOf(...other, ...args);
 			const common = commonNames(first, second);
 			expect(common.filter((name) => !sharedNames.test(name))).toEqual([]);
-			expect(common).toHaveLength(22);
+			expect(common).toHaveLength(14);
 			const guest = await namesOf(...other, ...args, ...withoutShared);
 			expect(commonNames(first, guest)).toEqual([]);
 		},
@@ -65,7 +65,7 @@ test("the roles for people come without the operator's bindings, and these witho
 		"rbac.create=false,setup.enabled=false,nats.existingSecret=p",
 	);
 	expect(roles.filter((name) => !sharedNames.test(name))).toEqual([]);
-	expect(roles).toHaveLength(16);
+	expect(roles).toHaveLength(8);
 	const own = await names("rbac.createRoles=false");
 	expect(own.filter((name) => sharedNames.test(name))).toEqual([]);
 	expect(own).toContain("ClusterRole tidemill-system:tidemill-operator");
@@ -89,9 +89,9 @@ test("the roles for people stay when the release goes, unless told otherwise", a
 			.filter((object) => sharedNames.test(nameOf(object)))
 			.filter(({ kind }) => kind !== "CustomResourceDefinition")
 			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-	expect(await policies()).toEqual(Array(16).fill("keep"));
+	expect(await policies()).toEqual(Array(8).fill("keep"));
 	expect(await policies("--set=rbac.keepRoles=false")).toEqual(
-		Array(16).fill(undefined),
+		Array(8).fill(undefined),
 	);
 });
 
@@ -143,7 +143,7 @@ describe("on a cluster", () => {
 				"--set=operator.watchNamespaces={shop}",
 			);
 			const before = await uidsOf(sharedNames);
-			expect(before).toHaveLength(15);
+			expect(before).toHaveLength(11);
 			expect(await uidsOf(/ tidemill-operator/)).toHaveLength(4);
 			await run("upgrade", "blue", chart, ...values("shop"));
 			expect(await uidsOf(sharedNames)).toEqual(expect.arrayContaining(before));
@@ -168,7 +168,7 @@ describe("on a cluster", () => {
 		);
 		await install("green", chart, "billing", ...withoutShared);
 		const before = await uidsOf(sharedNames);
-		expect(before).toHaveLength(22);
+		expect(before).toHaveLength(14);
 		const own = await uidsOf(/ green:/);
 		expect(own).toHaveLength(4);
 		await run("uninstall", "blue");

@@ -49,11 +49,14 @@ let operator: TidemillProcess;
 beforeAll(async () => {
 	world = await OperatorWorld.start();
 	[system = "", account = "", stranger = ""] = await world.namespaces(3);
-	const file = join(
-		import.meta.dirname,
-		"../../../charts/tidemill/files/rbac/rbac.yaml",
-	);
-	await kubectlDone(["apply", `--filename=${file}`]);
+	// With the policy for people's roles, which judges it, too.
+	for (const name of ["rbac", "roles"]) {
+		const file = `../../../charts/tidemill/files/rbac/${name}.yaml`;
+		await kubectlDone([
+			"apply",
+			`--filename=${join(import.meta.dirname, file)}`,
+		]);
+	}
 	const token = await tokenOf(system, "tidemill-operator");
 	user = `--serviceaccount=${system}:tidemill-operator`;
 	await kubectlDone([

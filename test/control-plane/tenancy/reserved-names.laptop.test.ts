@@ -1,24 +1,37 @@
-import { beforeAll, expect, inject, test } from "vitest";
-import { type Run, runKind } from "../../../crds/generated/types.ts";
+import { beforeAll, expect, inject, test, vi } from "vitest";
+import {
+	operationKind,
+	type Pipeline,
+	pipelineKind,
+	type Run,
+	runKind,
+} from "../../../crds/generated/types.ts";
 import { newRun } from "../../../crds/run.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadCluster } from "../../../packages/kube/client/cluster.ts";
 import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
+import type {
+	KubeObject,
+	ResourceKind,
+} from "../../../packages/kube/resource.ts";
 import {
 	administrator,
 	newAccount,
 	tokenOf,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
 
-/* What is the operator's is known by more than a name that others could choose. */
+/* What is the operator's is known by more than a name that others could choose, and who may change an object can't have it removed or kept. */
 
 const clientOf = tokenClients(loadCluster(inject("kubeconfig")));
 const admin = administrator();
+const soon = { timeout: 60_000, interval: 50 };
 
 let account: string;
 let runner: KubeClient;
 let editor: KubeClient;
+let eraser: KubeClient;
+let tokenAdmin: KubeClient;
 let builtIn: KubeClient;
 
 beforeAll(async () => {
@@ -26,7 +39,21 @@ beforeAll(async () => {
 	account = made.account;
 	runner = clientOf(made.tokens.runner);
 	editor = clientOf(made.tokens.editor);
-	builtIn = clientOf(await tokenOf(account, "built-in", "edit"));
+	const [erasing, handing, edit] = await Promise.all([
+		tokenOf(account, "eraser", "tidemill-eraser"),
+		tokenOf(account, "token-admin", "tidemill-admin"),
+		tokenOf(account, "built-in", "edit"),
+	]);
+	eraser = clientOf(erasing);
+	tokenAdmin = clientOf(handing);
+	builtIn = clientOf(edit);
+	// The apiserver decides by policies that it has in memory, where a new one comes a moment later.
+	await vi.waitFor(async () => {
+		const metadata = { name: "first", namespace: account, finalizers };
+		const run = newRun("orders", metadata);
+		const made = editor.create(runKind, run, { dryRun: true });
+		await expect(made).rejects.toMatchObject({ status: 403 });
+	}, soon);
 });
 
 const owner = {
@@ -35,71 +62,235 @@ const owner = {
 	name: "gone",
 	uid: "6b1f1c1e-0000-4000-8000-000000000000",
 };
+const finalizers = ["example.com/never"];
 
-const forged: [string, object][] = [
-	["an owner that isn't there", { ownerReferences: [owner] }],
-	["a finalizer that nobody removes", { finalizers: ["example.com/never"] }],
-	["the trigger", { annotations: { "tidemill.dev/trigger": "Schedule" } }],
-	["an annotation of ours", { annotations: { "a.tidemill.dev/b": "c" } }],
-	["a label of ours", { labels: { "tidemill.dev/pipeline": "orders" } }],
+const forged: [what: string, metadata: object, message: RegExp][] = [
+	[
+		"an owner that isn't there",
+		{ ownerReferences: [owner] },
+		/ownerReferences/,
+	],
+	["a finalizer that nobody removes", { finalizers }, /finalizers/],
+	[
+		"the trigger",
+		{ annotations: { "tidemill.dev/trigger": "Schedule" } },
+		/annotation tidemill.dev\/trigger/,
+	],
+	[
+		"an annotation of ours",
+		{ annotations: { "a.tidemill.dev/b": "c" } },
+		/annotation a.tidemill.dev\/b/,
+	],
+	[
+		"a label of ours",
+		{ labels: { "tidemill.dev/pipeline": "orders" } },
+		/label tidemill.dev\/pipeline/,
+	],
+	["17 KiB of text", { annotations: { note: "x".repeat(17_000) } }, /16384/],
 ];
 
-test.each(forged)(
-	"who may only start Runs makes none with %s",
-	async (_, metadata) => {
-		const name = "forged";
-		const run = newRun("orders", { name, namespace: account, ...metadata });
-		const refused = { status: 403, message: expect.stringMatching(/Only who/) };
-		await expect(runner.create(runKind, run)).rejects.toMatchObject(refused);
-		// Who may change Pipelines could have it all anyway.
-		await editor.create(runKind, run, { dryRun: true });
-	},
-);
+/** Which of these somebody can't create an object with, and can't give to one that is there. */
+async function isRefused<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	{ metadata, ...rest }: KubeObject,
+): Promise<void> {
+	for (const [what, forgery, message] of forged) {
+		const refused = { status: 403, message: expect.stringMatching(message) };
+		const named = { ...metadata, name: "forged", ...forgery };
+		const object = { ...rest, metadata: named } as never;
+		const made = client.create(kind, object, { dryRun: true });
+		await expect(made, what).rejects.toMatchObject(refused);
+		await expect(
+			client.patch(
+				kind,
+				metadata.name,
+				account,
+				{ metadata: forgery },
+				"merge",
+			),
+			what,
+		).rejects.toMatchObject(refused);
+	}
+	const free = {
+		labels: { team: "data", "app.kubernetes.io/instance": "shop" },
+		annotations: { "argocd.argoproj.io/tracking-id": "shop:x", note: "1" },
+	};
+	const changed = await client.patch(
+		kind,
+		metadata.name,
+		account,
+		{ metadata: free },
+		"merge",
+	);
+	expect(changed.metadata).toMatchObject(free);
+}
 
-test("who may only start Runs sets names, labels, annotations and spec of a new one, and cancels it", async () => {
-	const labels = { team: "data" };
+test("who may only start Runs sets names, labels, annotations and spec, and has none removed, kept or passed off as the schedule's", async () => {
 	const annotations = { "tidemill.dev/request": "r", note: "1" };
 	const metadata = { generateName: "orders-", namespace: account };
 	const made = await runner.create<Run>(
 		runKind,
-		newRun("orders", { ...metadata, labels, annotations } as never),
+		newRun("orders", { ...metadata, annotations } as never),
 	);
-	const { name } = made.metadata;
-	expect(made.metadata).toMatchObject({ labels, annotations });
-	const patch = (change: object) =>
-		runner.patch<Run>(runKind, name, account, change, "merge");
-	for (const [, metadata] of forged)
-		await expect(patch({ metadata })).rejects.toMatchObject({ status: 403 });
-	for (const metadata of [
-		{ labels: { team: null } },
-		{ annotations: { "tidemill.dev/request": null } },
-		{ annotations: { "tidemill.dev/request": "another" } },
-	])
-		await expect(patch({ metadata })).rejects.toMatchObject({ status: 403 });
-	const changed = await patch({
-		metadata: { annotations: { note: "2" } },
-		spec: { cancel: true },
+	expect(made.metadata).toMatchObject({ annotations });
+	await isRefused(runner, runKind, {
+		...newRun("orders", { name: made.metadata.name, namespace: account }),
 	});
+	const patch = (change: object) =>
+		runner.patch<Run>(runKind, made.metadata.name, account, change, "merge");
+	for (const request of [null, "another"])
+		await expect(
+			patch({ metadata: { annotations: { "tidemill.dev/request": request } } }),
+		).rejects.toMatchObject({ status: 403 });
+	const changed = await patch({ spec: { cancel: true } });
 	expect(changed.spec.cancel).toBe(true);
-	expect(changed.metadata.annotations?.note).toBe("2");
 });
 
-test("a Run that an owner reference and a finalizer were given by those who may keeps them while a runner cancels it", async () => {
-	const name = "owned";
-	const finalizers = ["example.com/workflow"];
-	const metadata = { name, namespace: account, finalizers };
-	await admin.create(runKind, newRun("orders", metadata));
-	const change = { spec: { cancel: true } };
-	await runner.patch(runKind, name, account, change, "merge");
+test("who may only erase has nobody's Erase removed while it runs, and keeps none for ever", async () => {
+	const metadata = { name: "orders", namespace: account };
+	const spec = {
+		type: "Erase",
+		sourceRef: { name: "shop" },
+		filter: { eventIDs: ["01890a5d-ac96-774b-b1a1-c2d3e4f50617"] },
+		erase: { mode: "RemoveRow", confirm: "shop" },
+	};
+	await admin.create(operationKind, { metadata, spec } as never);
+	await isRefused(eraser, operationKind, { metadata, spec } as never);
+	// The operator has to write its end, too.
+	const many = Array.from({ length: 4_000 }, (_, n) => [`f:key-${n}`, {}]);
+	const managedFields = [
+		{
+			manager: "x",
+			operation: "Update",
+			apiVersion: "tidemill.dev/v1alpha1",
+			time: "2026-01-01T00:00:00Z",
+			fieldsType: "FieldsV1",
+			fieldsV1: { "f:metadata": { "f:annotations": Object.fromEntries(many) } },
+		},
+	];
+	await expect(
+		eraser.patch(
+			operationKind,
+			"orders",
+			account,
+			{ metadata: { managedFields } },
+			"merge",
+		),
+	).rejects.toMatchObject({
+		status: 403,
+		message: expect.stringContaining("managedFields"),
+	});
+});
+
+test("an editor sets no owners, finalizers and marks of Tidemill, and frees what a finalizer of others holds", async () => {
+	const metadata = { name: "orders", namespace: account };
+	const spec = {
+		sourceRef: { name: "shop" },
+		destinationRef: { name: "lake" },
+	};
+	const { metadata: real } = await admin.create(kinds.configMap, { metadata });
+	const ownerReferences = [{ ...owner, name: "orders", uid: real.uid! }];
+	await admin.create(pipelineKind, {
+		metadata: { ...metadata, finalizers, ownerReferences },
+		spec,
+	} as never);
+	// What is there already stays, and so does the Pipeline usable.
+	const patch = (change: object) =>
+		editor.patch<Pipeline>(pipelineKind, "orders", account, change, "merge");
+	const changed = await patch({ spec: { suspend: true } });
+	expect(changed.metadata).toMatchObject({ finalizers });
+	await expect(
+		patch({ metadata: { ownerReferences: null } }),
+	).rejects.toMatchObject({ status: 403 });
 	await expect(
 		runner.patch(
 			runKind,
-			name,
+			await heldRun(),
 			account,
 			{ metadata: { finalizers: null } },
 			"merge",
 		),
 	).rejects.toMatchObject({ status: 403 });
+	await patch({ metadata: { finalizers: null } });
+	await admin.create(pipelineKind, {
+		metadata: { ...metadata, name: "other" },
+		spec,
+	} as never);
+	await isRefused(editor, pipelineKind, {
+		metadata: { ...metadata, name: "other" },
+		spec,
+	} as never);
+});
+
+/** A Run with a finalizer, which a runner may cancel. */
+async function heldRun(): Promise<string> {
+	const name = "held";
+	const metadata = { name, namespace: account, finalizers };
+	await admin.create(runKind, newRun("orders", metadata));
+	const change = { spec: { cancel: true } };
+	await runner.patch(runKind, name, account, change, "merge");
+	return name;
+}
+
+test("garbage collection goes on: an editor deletes a Pipeline after its Runs, or without them", async () => {
+	for (const propagationPolicy of ["Foreground", "Orphan"] as const) {
+		const name = propagationPolicy.toLowerCase();
+		const metadata = { name, namespace: account };
+		const { metadata: made } = await editor.create(pipelineKind, {
+			metadata,
+			spec: { sourceRef: { name: "shop" }, destinationRef: { name: "lake" } },
+		} as never);
+		const owned = {
+			...{ apiVersion: "tidemill.dev/v1alpha1", kind: "Pipeline" },
+			...{ name, uid: made.uid!, blockOwnerDeletion: true, controller: true },
+		};
+		await admin.create(
+			runKind,
+			newRun(name, { ...metadata, ownerReferences: [owned] } as never),
+		);
+		await editor.delete(pipelineKind, name, account, { propagationPolicy });
+		await vi.waitFor(async () => {
+			expect(await admin.get(pipelineKind, name, account)).toBeUndefined();
+			const run = await admin.get<Run>(runKind, name, account);
+			if (propagationPolicy === "Foreground") expect(run).toBeUndefined();
+			else expect(run?.metadata.ownerReferences).toBeUndefined();
+		}, soon);
+	}
+});
+
+test("who hands out tokens gives a ServiceAccount no identity of a cloud, no Secrets, and nothing that removes or keeps it", async () => {
+	const name = "tidemill-token-mine";
+	const labels = { "tidemill.dev/token": "read" };
+	const create = (change: object, metadata: object = {}) =>
+		tokenAdmin.create(
+			kinds.serviceAccount,
+			{
+				metadata: { name, namespace: account, labels, ...metadata },
+				...change,
+			} as never,
+			{ dryRun: true },
+		);
+	const bound = { apiVersion: "v1", kind: "Secret", name, uid: owner.uid };
+	await create({}, { ownerReferences: [bound] });
+	for (const [change, metadata] of [
+		[{ secrets: [{ name: "other" }] }],
+		[{ imagePullSecrets: [{ name: "other" }] }],
+		[{}, { ownerReferences: [owner] }],
+		[{}, { ownerReferences: [{ ...bound, blockOwnerDeletion: true }] }],
+		[{}, { finalizers }],
+		[{}, { labels: { ...labels, "azure.workload.identity/use": "true" } }],
+		[{}, { labels: { ...labels, "tidemill.dev/use": "true" } }],
+		...[
+			"eks.amazonaws.com/role-arn",
+			"iam.gke.io/gcp-service-account",
+			"azure.workload.identity/client-id",
+			"example.com/identity",
+		].map((key) => [{}, { annotations: { [key]: "x" } }]),
+	] as [object, object?][])
+		await expect(create(change, metadata)).rejects.toMatchObject({
+			status: 403,
+		});
 });
 
 const keys = {

@@ -21,7 +21,7 @@ export const operatorRights = {
 		),
 		...rights(
 			"tidemill.dev",
-			"destinations/finalizers operations/finalizers pipelines/finalizers runs/finalizers sources/finalizers",
+			kinds.replaceAll(/\w+/g, "$&/finalizers"),
 			"update",
 		),
 		...rights("coordination.k8s.io", "leases", "get list watch"),
