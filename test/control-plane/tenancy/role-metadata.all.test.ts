@@ -20,6 +20,7 @@ import {
 	type ResourceKind,
 	resourcePath,
 } from "../../../packages/kube/resource.ts";
+import { permitted } from "../../support/chart/role-rights.ts";
 import {
 	administrator,
 	newAccount,
@@ -328,12 +329,32 @@ describe.each(writers)("%s", (name, _, written, mayDelete) => {
 	});
 });
 
+test("the table has each of our roles that writes these kinds", () => {
+	const writing = Object.entries(permitted)
+		.filter(([role]) => !role.startsWith("tidemill-operator"))
+		.map(([role, rights]) => [
+			role,
+			rights.flatMap(
+				(right) => /^tidemill\.dev\/(\w+): patch$/.exec(right)?.[1] ?? [],
+			),
+		])
+		.filter(([, plurals]) => plurals!.length > 0);
+	const inTable = writers
+		.filter(([name]) => name !== "built-in")
+		.map(([, [role], written]) => [role, written.map(({ plural }) => plural)]);
+	const sorted = (table: unknown[][]) =>
+		Object.fromEntries(
+			table.map(([role, plurals]) => [role, (plurals as string[]).toSorted()]),
+		);
+	expect(sorted(inTable)).toEqual(sorted(writing));
+});
+
 test("so many labels that to add them up would take seconds are refused by their number", async () => {
-	const labels = numbered(20_000, "");
+	const labels = numbered(60_000, "");
 	await expect(
 		clients
 			.get("runner")!
-			.patch(runKind, "there", account, { metadata: { labels } }, "merge"),
+			.create(runKind, objectOf(runKind as Kind, "new", { labels }), dryRun),
 	).rejects.toMatchObject({
 		status: 403,
 		message: expect.stringContaining("16384 bytes"),
