@@ -6,8 +6,8 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
-import type { ApiBody } from "../support/fixtures/control-plane/api-fixture.ts";
 import { hasPostgres } from "../local-mode/setup.ts";
+import type { ApiBody } from "../support/fixtures/control-plane/api-fixture.ts";
 import {
 	type LocalMode,
 	openLocalMode,
@@ -61,7 +61,10 @@ describe.skipIf(!hasPostgres)("a password that REST got", () => {
 			},
 			...(body && { body: JSON.stringify(body) }),
 		});
-		return { status: response.status, body: (await response.json()) as ApiBody };
+		return {
+			status: response.status,
+			body: (await response.json()) as ApiBody,
+		};
 	}
 
 	const patch = (postgres: object) =>
