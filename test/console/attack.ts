@@ -135,6 +135,7 @@ async function applyAttacked(
 			metadata: {
 				name: "strange",
 				labels: { "tidemill.dev/use": "true" },
+				annotations: { "tidemill.dev/hosts": url },
 			},
 			stringData: { username: "somebody", password: "nothing" },
 		},
