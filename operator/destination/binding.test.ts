@@ -269,6 +269,15 @@ test("a check's Job knows the cluster's own networks", () => {
 	expect(networksOf({})).toBeUndefined();
 });
 
+test("a key that is longer than people write costs no look, and binds nothing", () => {
+	const reasonWith = (length: number) => {
+		const url = `postgres://db/${"a".repeat(length)}`;
+		return look(postgres(), secretWith({ data: { url } })).ready!.reason;
+	};
+	expect(reasonWith(10)).toBe("Checking");
+	expect(reasonWith(4_096)).toBe("HostNotBound");
+});
+
 test("the command holds no word of the Destination's, and binds nothing as it stands", () => {
 	const asked = ', by "kubectl" at 2026-03-01T00:00:00Z';
 	const spec = postgres({

@@ -12,6 +12,7 @@ import {
 	bindingsOf,
 	bindingText,
 	isBound,
+	maxBindingsText,
 	parseBinding,
 	type Scheme,
 } from "../../packages/warehouses/definition/binding.ts";
@@ -59,7 +60,9 @@ export function reachOf(
 	if (!secret) return undefined;
 	const value = (key: string) => {
 		const found = secret.data?.[key];
-		return found && Buffer.from(found, "base64").toString();
+		return found && found.length <= maxBindingsText
+			? Buffer.from(found, "base64").toString()
+			: undefined;
 	};
 	const connection = definition.connection!(own, value);
 	if ("incomplete" in connection) return undefined;

@@ -78,10 +78,17 @@ test("bindings are separated by commas or white space", () => {
 	expect(parseBindings(" , ")).toEqual([]);
 });
 
-test("one that is none spoils all, and isn't said with its password", () => {
-	const problem = parseBindings("postgres://a postgres://me:hunter2@b");
-	expect(problem).toContain('"postgres://…@b" is no binding');
-	expect(problem).not.toContain("hunter2");
+test("one that is none spoils all, and nothing of it is said", () => {
+	for (const password of ["hunter2", "hun,ter2", "hun ter2"]) {
+		const problem = parseBindings(`postgres://a postgres://me:${password}@b`);
+		expect(problem).toContain("Its entry 2 is no binding.");
+		expect(problem).not.toMatch(/hun|me:/);
+	}
+});
+
+test("an annotation that is longer than people write is read by nobody", () => {
+	const many = "postgres://a,".repeat(400);
+	expect(parseBindings(many)).toContain("5200 characters");
 });
 
 test.each([
@@ -324,7 +331,7 @@ test("a Secret with a host and no word of TLS binds what the last good check had
 
 test("what nobody can read binds nothing, and is told", () => {
 	expect(bound({ ...user, host: "db" }, { hosts: "db:5432" })).toContain(
-		'"db:5432" is no binding',
+		"Its entry 1 is no binding.",
 	);
 });
 

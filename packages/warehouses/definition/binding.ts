@@ -118,13 +118,18 @@ function inURL(text: string | undefined, scheme: Scheme): SaidHost {
 		: { host, port: port || String(found.port), mode: found.tls };
 }
 
-/** Bindings, separated by commas or white space; or why they are none, as a sentence. */
+/** Of the annotation, and of each key: accounts write them, and each look at a Destination reads them. */
+export const maxBindingsText = 4_096;
+
+/** Bindings, separated by commas or white space; or why they are none, as a sentence, which quotes nothing: it may be a password. */
 export function parseBindings(text: string): Binding[] | string {
+	if (text.length > maxBindingsText)
+		return `It has ${text.length} characters, and may have ${maxBindingsText}.`;
 	const bindings: Binding[] = [];
 	for (const word of text.split(/[\s,]+/).filter(Boolean)) {
 		const binding = parseBinding(word);
 		if (!binding)
-			return `"${word.replace(/\/\/.*@/, "//…@")}" is no binding. It must be like postgres+verify-full://db.example.com:5432 or https://clickhouse.example.com:8443.`;
+			return `Its entry ${bindings.length + 1} is no binding. It must be like postgres+verify-full://db.example.com:5432 or https://clickhouse.example.com:8443.`;
 		bindings.push(binding);
 	}
 	return bindings;
