@@ -1,3 +1,4 @@
+// In make test: test/control-plane/tenancy/credential-address.laptop.test.ts
 import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
@@ -6,12 +7,12 @@ import {
 } from "../../crds/generated/types.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
-import { hasPostgres } from "../local-mode/setup.ts";
 import type { ApiBody } from "../support/fixtures/control-plane/api-fixture.ts";
 import {
 	type LocalMode,
 	openLocalMode,
 } from "../support/servers/local-mode.ts";
+import { hasPostgres } from "./setup.ts";
 
 /* An editor may change a Destination's address and not read its password: so the password goes only where whoever gave it said. */
 
