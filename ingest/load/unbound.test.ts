@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
 import { parseCheckInput } from "../job/input.ts";
@@ -37,6 +40,8 @@ const bindings = {
 	Postgres: "postgres+disable://127.0.0.1:9",
 	ClickHouse: "http://127.0.0.1:9",
 };
+const secret = join(mkdtempSync(join(tmpdir(), "unbound-")), "secret");
+writeFileSync(secret, "tidemill");
 const names = { namespace: "shop", clusterDomain: "cluster.local" };
 
 test.each(["Postgres", "ClickHouse"] as const)(
@@ -66,7 +71,7 @@ async function checkWith(
 	const files = ["USERNAME", "PASSWORD"].map(
 		(name) => `TIDEMILL_${type.toUpperCase()}_${name}_FILE`,
 	);
-	for (const name of files) process.env[name] = import.meta.filename;
+	for (const name of files) process.env[name] = secret;
 	const destination = {
 		...servers[type],
 		...(bound && { bound: { ...names, ...bound } }),
