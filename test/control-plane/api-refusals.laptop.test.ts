@@ -28,6 +28,7 @@ describe("what is wrong", () => {
 		expect(status).toBe(400);
 		expect(body.details.map(({ path }) => path).sort()).toEqual([
 			"bigQuery.credentials.key",
+			"bigQuery.credentials.secretRef.name",
 			"bigQuery.dataset",
 			"bigQuery.projectId",
 			"name",
