@@ -19,6 +19,7 @@ import {
 	Settings,
 } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/start-order.ts";
+import { warnOfSharedAccount } from "../packages/streams/own-account.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import type { ConsoleOptions } from "./console/console.ts";
 import { NatsEndedSessions } from "./console/ended-sessions.ts";
@@ -79,6 +80,7 @@ export async function main(version: string): Promise<number> {
 	).then(
 		(connected) => {
 			nats = connected;
+			void warnOfSharedAccount(connected, "api", log);
 		},
 		(error) => {
 			if (!stopping.aborted) throw error;

@@ -31,6 +31,7 @@ import {
 	stopSignal,
 } from "../packages/service/start-order.ts";
 import { openTracing } from "../packages/service/tracing.ts";
+import { warnOfSharedAccount } from "../packages/streams/own-account.ts";
 import { createApiSecretController } from "./api-secret.ts";
 import { InstallationClaimer } from "./claims.ts";
 import { createDestinationController } from "./destination/controller.ts";
@@ -158,6 +159,7 @@ export async function main(): Promise<number> {
 	const natsConnection = natsPart(async (stopping) => {
 		nats = await connectNats(env, "operator", log, stopping, health.natsState);
 		health.hasNats = true;
+		void warnOfSharedAccount(nats, "operator", log);
 		return nats;
 	});
 

@@ -61,7 +61,7 @@ export async function move(asked: MoveRequest): Promise<MovePlan> {
 
 export async function readOwners(nats: NatsConnection): Promise<KeyOwners> {
 	const owners = new KeyOwners();
-	await owners.read(await new Kvm(nats).open(bucket.sourceKeys));
+	await owners.read(nats, await new Kvm(nats).open(bucket.sourceKeys));
 	return owners;
 }
 

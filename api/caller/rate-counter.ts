@@ -1,17 +1,8 @@
 import { hash } from "node:crypto";
-import {
-	DiscardPolicy,
-	jetstreamManager,
-	StorageType,
-} from "@nats-io/jetstream";
 import { headers, type NatsConnection } from "@nats-io/transport-node";
 import { rates } from "../../packages/contracts/nats.ts";
+import { haveMade } from "../../packages/streams/made-streams.ts";
 import type { SharedCounter } from "./rate-limit.ts";
-
-/** Longer than any window of the rate limit. */
-const counterTtlMs = 10 * 60_000;
-const maxBytes = 64 * 1024 * 1024;
-const nanosecondsPerMs = 1_000_000;
 
 /** Counts requests in a JetStream counter, which all replicas share. */
 export class NatsRateCounter implements SharedCounter {
@@ -47,7 +38,12 @@ export class NatsRateCounter implements SharedCounter {
 			return await this.#increment(address, requests);
 		} catch {
 			// The stream may not exist: on first use, or after NATS has lost its storage.
-			await this.#createStream();
+			await haveMade(
+				this.#connection(),
+				rates.stream,
+				this.#replicas,
+				this.#timeoutMs,
+			);
 			return await this.#increment(address, requests);
 		}
 	}
@@ -63,24 +59,5 @@ export class NatsRateCounter implements SharedCounter {
 		const { val } = answer.json<{ val?: string }>();
 		if (val === undefined) throw new Error(`no counter: ${answer.string()}`);
 		return Number(val);
-	}
-
-	async #createStream(): Promise<void> {
-		const manager = await jetstreamManager(this.#connection(), {
-			checkAPI: false,
-			timeout: this.#timeoutMs,
-		});
-		await manager.streams.add({
-			name: rates.stream,
-			subjects: [rates.subject("*", "*")],
-			allow_msg_counter: true,
-			// In memory: every request writes it, and a lost count does no harm.
-			storage: StorageType.Memory,
-			max_msgs_per_subject: 1,
-			max_age: counterTtlMs * nanosecondsPerMs,
-			max_bytes: maxBytes,
-			discard: DiscardPolicy.Old,
-			num_replicas: this.#replicas,
-		});
 	}
 }

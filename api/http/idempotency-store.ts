@@ -5,6 +5,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { FairQuota } from "../../packages/fair/fair-quota.ts";
 import { countMessages } from "../../packages/service/nats/connection.ts";
+import { haveMade, streamOf } from "../../packages/streams/made-streams.ts";
 import type {
 	IdempotencyLookup,
 	IdempotencyRecord,
@@ -13,12 +14,9 @@ import type {
 } from "./idempotency-key.ts";
 
 const timeoutMs = 2_000;
-const recordTtlMs = 24 * 60 * 60_000;
-const stream = `KV_${bucket.requests}`;
+const stream = streamOf(bucket.requests);
 /** An account alone gets half of them: more than one user can create in 24 hours within the default rate limit. */
 const defaultMaxRecords = 400_000;
-/** More than {@link defaultMaxRecords} of the largest records take on disk. */
-const maxBytes = 256 * 1024 * 1024;
 
 export interface RequestBucketOptions {
 	/** Throws while there is no connection. */
@@ -118,15 +116,11 @@ export async function openRequestBucket({
 	connection,
 	replicas,
 }: RequestBucketOptions) {
+	await haveMade(connection(), stream, replicas, timeoutMs);
 	const manager = await jetstreamManager(connection(), {
 		timeout: timeoutMs,
 	});
-	const records = await new Kvm(manager.jetstream()).create(bucket.requests, {
-		history: 1,
-		ttl: recordTtlMs,
-		max_bytes: maxBytes,
-		replicas,
-	});
+	const records = await new Kvm(manager.jetstream()).open(bucket.requests);
 	return { records, manager };
 }
 

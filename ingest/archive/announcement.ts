@@ -10,6 +10,7 @@ import {
 import { bucket } from "../../packages/contracts/nats.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";
+import { republished } from "../../packages/streams/made-streams.ts";
 import { newestFrameVersion } from "../wire/frame.ts";
 
 export interface AnnouncementOptions {
@@ -47,6 +48,7 @@ export async function whileAnnounced(
 				history: 1,
 				storage: StorageType.File,
 				ttl: keepMs,
+				...republished(bucket.archives),
 			});
 			await archives.put(id, JSON.stringify(announcement));
 			return true;

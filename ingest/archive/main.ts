@@ -29,6 +29,7 @@ import { probeStore } from "./s3/store-probe.ts";
 import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
+import { makeStreams } from "./stream-maker.ts";
 import { ArchiveMetrics } from "./write/archive-metrics.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
@@ -117,6 +118,7 @@ export async function main(): Promise<number> {
 			...shards.map((shard) => shard.run(signal)),
 			lake.run(signal),
 			keepRefusedStream(connection, replicas, log, signal),
+			makeStreams({ connection, replicas, log }, signal),
 		]),
 	);
 

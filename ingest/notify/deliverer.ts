@@ -1,12 +1,6 @@
 // @nats-io/jetstream: the NATS makers' own client.
-import {
-	AckPolicy,
-	type Consumer,
-	type JsMsg,
-	jetstream,
-	jetstreamManager,
-} from "@nats-io/jetstream";
-import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { type Consumer, type JsMsg, jetstream } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { notifications } from "../../packages/contracts/nats.ts";
 import {
@@ -18,6 +12,7 @@ import {
 import type { Logger } from "../../packages/service/log.ts";
 import { pause } from "../../packages/service/pause.ts";
 import type { SecretSealer } from "../../packages/service/seal-key.ts";
+import { haveMade } from "../../packages/streams/made-streams.ts";
 import { type CallOptions, callWebhook } from "./checked-request.ts";
 import { decide, type NextStep } from "./delivery-step.ts";
 import { type DispatchLimits, FairDispatcher } from "./dispatcher.ts";
@@ -65,7 +60,7 @@ export class WebhookDeliverer {
 		// So that nobody else gets what waits here.
 		const keeping = setInterval(() => {
 			for (const message of this.#dispatcher.inHand) message.working();
-		}, ackWaitMs / 3);
+		}, notifications.ackWaitMs / 3);
 		while (!signal.aborted)
 			try {
 				const orders = await openOrders(nats);
@@ -191,23 +186,10 @@ export function notifyMetrics(registry: Registry, inHand: () => number) {
 	};
 }
 
-/** An order that no process works on for so long is given to another one. */
-const ackWaitMs = 20_000;
-
-/**
- * The orders that wait in NATS. All processes share one consumer, so each order is with one of them at a time. How often an
- * order is tried is for us to decide, and the stream bounds how many there are.
- */
+/** The orders that wait in NATS. All processes share one consumer, so each order is with one of them at a time. */
 export async function openOrders(nats: NatsConnection): Promise<Consumer> {
 	const { stream, consumer } = notifications;
-	const { consumers } = await jetstreamManager(nats, { checkAPI: false });
-	await consumers.add(stream, {
-		durable_name: consumer,
-		ack_policy: AckPolicy.Explicit,
-		ack_wait: nanos(ackWaitMs),
-		max_deliver: -1,
-		max_ack_pending: -1,
-	});
+	await haveMade(nats, consumer, 1);
 	return jetstream(nats, { checkAPI: false }).consumers.get(stream, consumer);
 }
 

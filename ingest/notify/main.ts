@@ -22,6 +22,7 @@ import {
 	runInOrder,
 	stopSignal,
 } from "../../packages/service/start-order.ts";
+import { warnOfSharedAccount } from "../../packages/streams/own-account.ts";
 import { getText } from "./checked-request.ts";
 import { notifyMetrics, WebhookDeliverer } from "./deliverer.ts";
 import { QuestionResponder } from "./question-responder.ts";
@@ -58,6 +59,7 @@ export async function main(): Promise<number> {
 	const natsConnection = natsPart(async (stopping) => {
 		connection = await connectNats(env, "notify", log, stopping, state);
 		nats = connection;
+		void warnOfSharedAccount(connection, "notify", log);
 		return connection;
 	});
 

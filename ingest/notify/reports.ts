@@ -1,6 +1,4 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
-// @nats-io/kv: the NATS makers' own key-value client.
-import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
 import {
@@ -14,11 +12,9 @@ import {
 	countMessages,
 	isConflict,
 } from "../../packages/service/nats/connection.ts";
+import { haveMade, streamOf } from "../../packages/streams/made-streams.ts";
 
-const stream = `KV_${bucket.deliveries}`;
-const keepMs = 7 * 24 * 3_600_000;
-/** More than {@link maxDeliveries} take, at a kilobyte each. */
-const maxBytes = 64 * 1024 ** 2;
+const stream = streamOf(bucket.deliveries);
 const timeoutMs = 5_000;
 
 type Reported = "reported" | "full";
@@ -83,12 +79,7 @@ export class DeliveryReports {
 	}
 
 	async #open(): Promise<void> {
-		await new Kvm(this.#nats).create(bucket.deliveries, {
-			history: 1,
-			replicas: this.#replicas,
-			ttl: keepMs,
-			max_bytes: maxBytes,
-		});
+		await haveMade(this.#nats, stream, this.#replicas);
 		this.#isOpen = true;
 	}
 

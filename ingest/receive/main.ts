@@ -1,8 +1,6 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
-// @nats-io/kv: the NATS makers' own key-value client.
-import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket } from "../../packages/contracts/nats.ts";
 import {
@@ -10,7 +8,10 @@ import {
 	startHealthServer,
 } from "../../packages/service/health-server.ts";
 import { createLog } from "../../packages/service/log.ts";
-import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
+import {
+	type BucketReader,
+	BucketWatch,
+} from "../../packages/service/nats/bucket-watch.ts";
 import {
 	connectNats,
 	NatsState,
@@ -25,6 +26,8 @@ import {
 } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
+import { openWatched } from "../../packages/streams/changes.ts";
+import { warnOfSharedAccount } from "../../packages/streams/own-account.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { MemoryBudget } from "./admission/budget.ts";
 import { RequestLimits } from "./admission/limits.ts";
@@ -156,10 +159,11 @@ export async function main(): Promise<number> {
 	const questions = new NotifyQuestions(askThrough(connection));
 	receiver.sns = new AmazonSns(questions);
 	receiver.publicKeys = new PublicKeysByURL(questions);
-	const kvm = new Kvm(connection);
+	const watch = (name: string, reader: BucketReader) =>
+		new BucketWatch(() => openWatched(connection, name), reader, log);
 	const watches = [
-		new BucketWatch(() => kvm.open(bucket.routes), routes, log),
-		new BucketWatch(() => kvm.open(bucket.archives), archives, log),
+		watch(bucket.routes, routes),
+		watch(bucket.archives, archives),
 	];
 	const background = new AbortController();
 	const tick = () => {
@@ -172,6 +176,7 @@ export async function main(): Promise<number> {
 	for (const watch of watches) void watch.run(background.signal);
 	void inspectShards(shards, background.signal);
 	void followConnection(connection, shards, watches);
+	void warnOfSharedAccount(connection, "receive", log);
 
 	const end = await Promise.race([
 		stop.aborted || once(stop, "abort"),

@@ -1,8 +1,11 @@
 import {
 	bucket,
+	changesSubject,
 	exportSubject,
 	logSubject,
+	makeSubject,
 	notifications,
+	ownAccountProbe,
 	publicKeysSubject,
 	rates,
 	refused,
@@ -33,27 +36,28 @@ export const natsUsers: readonly NatsUser[] = [
 export interface NatsPermissions {
 	publish: { allow: string[]; deny?: string[] };
 	subscribe: string[];
-	/** May answer a request, whatever its reply subject. */
-	allowResponses?: boolean;
 }
 
-/** To find and inspect streams. */
-const lookUp = [
-	"$JS.API.INFO",
-	"$JS.API.STREAM.NAMES",
-	"$JS.API.STREAM.LIST",
-	"$JS.API.STREAM.INFO.*",
-];
+/** Where NATS awaits the answers to requests of other accounts: a name that it made up for each. */
+export const responses = "_R_.>";
 
 /**
  * What each role may do, and no more, so that a stolen password gives no access to other roles' work. Only the role itself
  * may listen to its inbox (packages/service/nats/connection.ts). Subjects as in ADR-1 (JetStream API) and ADR-8 (KV).
+ *
+ * Each role but archive has an account of its own, which imports just these subjects (nats-config.ts). NATS gives a request
+ * from there a reply subject of its own (`_R_.…`) in the other account, so no answer goes where the asker may not write. Nobody
+ * but archive may create or change a stream or a consumer: NATS holds their settings to no permission
+ * (docs/decisions/0050-a-nats-account-for-each-role.md).
  */
 export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 	receive: {
 		publish: {
 			allow: [
-				...lookUp,
+				...lookUp(),
+				// The frames' streams have random names.
+				"$JS.API.STREAM.NAMES",
+				"$JS.API.STREAM.INFO.*",
 				serverStateSubject,
 				"tidemill.frames.*",
 				refused.subject("*", "*"),
@@ -66,35 +70,46 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				sns.confirmation,
 				publicKeysSubject,
 			],
+			// STREAM.INFO lists the subjects of a stream.
+			deny: [
+				...[bucket.ledger, bucket.sourceKeys, bucket.requests].map(inspection),
+				inspection(bucket.deliveries),
+				...[notifications, rates, refused].map(
+					({ stream }) => `$JS.API.STREAM.INFO.${stream}`,
+				),
+			],
 		},
-		subscribe: [inbox("receive")],
+		subscribe: [
+			inbox("receive"),
+			changesSubject(bucket.routes, ">"),
+			changesSubject(bucket.archives, ">"),
+		],
 	},
 	archive: {
 		publish: {
+			// In the account that holds the streams. It alone makes and changes them, and so could do whatever they can.
 			allow: [
-				...lookUp,
-				serverStateSubject,
-				// The frames' stream has a random name, so this names only the verb. The buckets of other roles are denied below.
-				"$JS.API.STREAM.*.*",
-				"$JS.API.STREAM.MSG.GET.*",
-				"$JS.API.CONSUMER.>",
-				"$JS.API.DIRECT.GET.>",
+				"$JS.API.>",
 				"$JS.FC.>",
-				"$JS.ACK.>",
+				serverStateSubject,
 				`$KV.${bucket.objectsDone}.>`,
 				`$KV.${bucket.ledger}.>`,
 				`$KV.${bucket.archives}.>`,
 				`$KV.${bucket.idempotency}.>`,
 				"tidemill.archive.*.share",
+				// Answers to other accounts, to other archives, and to people.
+				responses,
+				inbox("archive"),
+				"_INBOX.>",
+				"_INBOX_admin.>",
 			],
 			deny: [
 				"$JS.API.STREAM.DELETE.*",
-				...everything(bucket.routes),
-				...allButOneEntry(bucket.sourceKeys),
-				...everything(bucket.requests),
-				...everything(bucket.deliveries),
-				...requestsTo(notifications.stream),
-				notifications.subject("*"),
+				...[bucket.routes, bucket.requests, bucket.deliveries].flatMap(entries),
+				...entries(bucket.sourceKeys).filter(
+					// The stream's leader answers it, and no server that lags.
+					(subject) => !subject.startsWith("$JS.API.STREAM.MSG.GET."),
+				),
 			],
 		},
 		subscribe: [
@@ -112,13 +127,16 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 			logSubject,
 			exportSubject,
 			uploadSubject,
+			makeSubject("*"),
 		],
-		allowResponses: true,
 	},
 	operator: {
 		publish: {
 			allow: [
-				...lookUp,
+				...lookUp(),
+				// To see how much waits in the frames' streams, which have random names.
+				"$JS.API.STREAM.NAMES",
+				"$JS.API.STREAM.INFO.*",
 				serverStateSubject,
 				reloadSubject("*"),
 				"tidemill.archive.*.manifest",
@@ -129,27 +147,42 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				"tidemill.archive.*.retention",
 				"tidemill.archive.*.import",
 				"tidemill.archive.*.share",
-				...own(bucket.routes),
-				...own(bucket.sourceKeys),
+				...write(bucket.routes),
+				...write(bucket.sourceKeys),
 				...read(bucket.ledger),
-				`$JS.API.STREAM.CREATE.${notifications.stream}`,
+				makeSubject(notifications.stream),
 				notifications.subject("*"),
 				...read(bucket.deliveries),
 			],
+			deny: [
+				...[bucket.requests, bucket.idempotency].map(inspection),
+				...[rates, refused].map(
+					({ stream }) => `$JS.API.STREAM.INFO.${stream}`,
+				),
+			],
 		},
-		subscribe: [inbox("operator")],
+		subscribe: [
+			inbox("operator"),
+			...[
+				bucket.routes,
+				bucket.sourceKeys,
+				bucket.ledger,
+				bucket.deliveries,
+			].map((name) => changesSubject(name, ">")),
+		],
 	},
 	api: {
 		publish: {
 			allow: [
-				...lookUp,
+				...lookUp(),
 				logSubject,
 				tailSubject("*"),
 				"tidemill.archive.*.events",
 				exportSubject,
 				uploadSubject,
-				...own(bucket.requests),
-				`$JS.API.STREAM.CREATE.${rates.stream}`,
+				...write(bucket.requests),
+				`$JS.API.STREAM.PURGE.KV_${bucket.requests}`,
+				makeSubject(rates.stream),
 				rates.subject("*", "*"),
 				`$JS.API.DIRECT.GET.${refused.stream}`,
 				// The entries of a Source whose key it knows.
@@ -161,15 +194,18 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 	notify: {
 		publish: {
 			allow: [
-				...lookUp,
-				`$JS.API.CONSUMER.CREATE.${notifications.stream}.${notifications.consumer}`,
+				...lookUp(),
+				makeSubject(notifications.consumer),
 				`$JS.API.CONSUMER.INFO.${notifications.stream}.${notifications.consumer}`,
 				`$JS.API.CONSUMER.MSG.NEXT.${notifications.stream}.${notifications.consumer}`,
 				`$JS.ACK.${notifications.stream}.${notifications.consumer}.>`,
-				`$JS.API.STREAM.CREATE.KV_${bucket.deliveries}`,
+				makeSubject(`KV_${bucket.deliveries}`),
+				inspection(bucket.deliveries),
 				`$KV.${bucket.deliveries}.>`,
 				// To count them.
 				`$JS.API.DIRECT.GET.KV_${bucket.deliveries}`,
+				// Answers to receive.
+				responses,
 			],
 		},
 		subscribe: [
@@ -178,57 +214,39 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 			sns.confirmation,
 			publicKeysSubject,
 		],
-		allowResponses: true,
 	},
 };
 
-function inbox(role: NatsRole): string {
+/** The client's, which asks what the server can do, and the probe of packages/streams/own-account.ts. */
+function lookUp(): string[] {
+	return ["$JS.API.INFO", ownAccountProbe];
+}
+
+export function inbox(role: NatsRole): string {
 	return `_INBOX_${role}.>`;
 }
 
-/** To get and watch a bucket's entries. */
+function inspection(name: string): string {
+	return `$JS.API.STREAM.INFO.KV_${name}`;
+}
+
+/** To get a bucket's entries. */
 function read(name: string): string[] {
 	const stream = `KV_${name}`;
 	return [
+		inspection(name),
 		`$JS.API.STREAM.MSG.GET.${stream}`,
 		`$JS.API.DIRECT.GET.${stream}`,
 		`$JS.API.DIRECT.GET.${stream}.>`,
-		`$JS.API.CONSUMER.*.${stream}`,
-		`$JS.API.CONSUMER.*.${stream}.>`,
-		`$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
-		`$JS.FC.${stream}.>`,
 	];
 }
 
-/** To create, write, get and watch a bucket. */
-function own(name: string): string[] {
-	const stream = `KV_${name}`;
-	return [
-		...read(name),
-		`$JS.API.STREAM.CREATE.${stream}`,
-		`$JS.API.STREAM.UPDATE.${stream}`,
-		`$JS.API.STREAM.PURGE.${stream}`,
-		`$KV.${name}.>`,
-	];
+/** To have a bucket made, to write it and to get its entries. */
+function write(name: string): string[] {
+	return [...read(name), makeSubject(`KV_${name}`), `$KV.${name}.>`];
 }
 
-/** Every JetStream request that names the bucket's stream, and every write to it. */
-function everything(name: string): string[] {
-	return [...requestsTo(`KV_${name}`), `$KV.${name}.>`];
-}
-
-/** {@link everything} but `$JS.API.STREAM.MSG.GET`: the stream's leader answers it, and no server that lags. */
-function allButOneEntry(name: string): string[] {
-	const leader = `$JS.API.*.*.*.KV_${name}`;
-	return everything(name).filter((subject) => subject !== leader);
-}
-
-/** Every JetStream request that names the stream. */
-function requestsTo(stream: string): string[] {
-	return [
-		`$JS.API.*.*.${stream}`,
-		`$JS.API.*.*.${stream}.>`,
-		`$JS.API.*.*.*.${stream}`,
-		`$JS.API.*.*.*.${stream}.>`,
-	];
+/** To get or write a bucket's entries. */
+function entries(name: string): string[] {
+	return [...read(name).slice(1), `$KV.${name}.>`];
 }

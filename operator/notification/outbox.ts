@@ -1,13 +1,5 @@
-import {
-	DiscardPolicy,
-	JetStreamApiError,
-	jetstream,
-	jetstreamManager,
-	RetentionPolicy,
-} from "@nats-io/jetstream";
-// @nats-io/kv: the NATS makers' own key-value client.
-import { Kvm } from "@nats-io/kv";
-import { type NatsConnection, nanos } from "@nats-io/transport-node";
+import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
 import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import { bucket, notifications } from "../../packages/contracts/nats.ts";
 import {
@@ -21,15 +13,10 @@ import {
 import type { Logger } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { onReconnect } from "../../packages/service/nats/connection.ts";
+import { openWatched } from "../../packages/streams/changes.ts";
+import { haveMade } from "../../packages/streams/made-streams.ts";
 import type { NotificationWebhooks, SealedWebhook } from "./webhooks.ts";
 
-/** Of one namespace: its receivers may fail, and it alone waits. */
-const maxPerAccount = 50;
-const maxOrderBytes = 16 * 1024;
-/** Full, 160 namespaces have all they may have. */
-const maxBytes = 128 * 1024 ** 2;
-/** Longer than notify tries. */
-const keepMs = 2 * 24 * 3_600_000;
 const timeoutMs = 5_000;
 /** While NATS is away, nobody waits for it again and again. */
 const restMs = 10_000;
@@ -88,7 +75,7 @@ export class NotificationOutbox {
 	/** Follows the reports until the signal. Never throws. Notify creates the bucket at its first report. */
 	run(signal: AbortSignal): Promise<void> {
 		const watch = new BucketWatch(
-			() => new Kvm(this.#nats).open(bucket.deliveries),
+			() => openWatched(this.#nats, bucket.deliveries),
 			{
 				set: (key, value) => {
 					if (value === undefined) this.#deliveries.delete(key);
@@ -170,26 +157,9 @@ export class NotificationOutbox {
 		} catch (error) {
 			if (error instanceof JetStreamApiError) throw error;
 			// Perhaps nothing listens, since there is no stream yet.
-			await this.#createStream();
+			await haveMade(this.#nats, notifications.stream, this.#replicas);
 			await client.publish(subject, text, options);
 		}
-	}
-
-	async #createStream(): Promise<void> {
-		const { streams } = await jetstreamManager(this.#nats, { checkAPI: false });
-		await streams.add({
-			name: notifications.stream,
-			subjects: [notifications.subject("*")],
-			retention: RetentionPolicy.Workqueue,
-			discard: DiscardPolicy.New,
-			max_msgs_per_subject: maxPerAccount,
-			discard_new_per_subject: true,
-			max_bytes: maxBytes,
-			max_msg_size: maxOrderBytes,
-			max_age: nanos(keepMs),
-			duplicate_window: nanos(5 * 60_000),
-			num_replicas: this.#replicas,
-		});
 	}
 }
 

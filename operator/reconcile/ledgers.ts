@@ -1,5 +1,3 @@
-// @nats-io/kv: the NATS makers' own key-value client.
-import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Source } from "../../crds/generated/types.ts";
 import {
@@ -15,6 +13,7 @@ import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { onReconnect } from "../../packages/service/nats/connection.ts";
+import { openWatched } from "../../packages/streams/changes.ts";
 
 /** What archive has published about each Source, as last read from NATS. */
 export class LedgerView {
@@ -76,7 +75,7 @@ export class LedgerView {
 	/** Follows the bucket until the signal. Never throws. Archive creates the bucket at its first start. */
 	run(signal: AbortSignal): Promise<void> {
 		const watch = new BucketWatch(
-			() => new Kvm(this.#nats).open(bucket.ledger),
+			() => openWatched(this.#nats, bucket.ledger),
 			{
 				set: (key, value) => {
 					if (value !== undefined) this.#take(key, JSON.parse(value));

@@ -1,6 +1,6 @@
 /**
  * Every name in NATS: subjects, streams and key-value buckets, with their writers and readers.
- * One role creates each stream or bucket; the others wait for it.
+ * Archive makes every stream, bucket and consumer; the other roles have it make theirs, and wait for the rest.
  */
 
 /** Receive publishes frames here. It is the only subject of the shard's stream. */
@@ -79,32 +79,45 @@ export const serverStateSubject = "$SYS.REQ.SERVER.PING.JSZ";
 export const reloadSubject = (serverId: string) =>
 	`$SYS.REQ.SERVER.${serverId}.RELOAD`;
 
+/** A role has archive make one of its streams, of that name (request/reply, packages/streams/made-streams.ts). The payload is empty. */
+export const makeSubject = (name: string) => `tidemill.make.${name}`;
+
+/**
+ * JetStream answers it in the account that holds the streams. A role's own account doesn't import it: that nobody answers tells
+ * the role where it is.
+ */
+export const ownAccountProbe = "$JS.API.STREAM.LIST";
+
+/** A bucket's stream publishes each change of a key here, for roles in other accounts than the stream's. */
+export const changesSubject = (bucketName: string, key: string) =>
+	`tidemill.changes.${bucketName}.${key}`;
+
 export const bucket = {
-	/** Created and written by operator, watched by receive: {@link file://./route.ts}. */
+	/** Written by operator, watched by receive: {@link file://./route.ts}. */
 	routes: "tidemill-routes",
 	/**
-	 * Created and written by operator: source key → the account that owns it, forever (`create` only), and the shards of a
+	 * Written by operator: source key → the account that owns it, forever (`create` only), and the shards of a
 	 * Source that has moved ({@link file://./route.ts}), which archive reads.
 	 */
 	sourceKeys: "tidemill-source-keys",
 	/**
-	 * Created and written by archive: stream name → last sequence whose objects are all in S3 (monotone), and
+	 * Written by archive: stream name → last sequence whose objects are all in S3 (monotone), and
 	 * `next-stream.<shard>` → the name of a stream that is yet to be created.
 	 */
 	objectsDone: "tidemill-objects-done",
-	/** Created and written by archive, watched by receive: {@link file://./archive.ts}, by process. */
+	/** Written by archive, watched by receive: {@link file://./archive.ts}, by process. */
 	archives: "tidemill-archives",
-	/** Created and written by archive, watched by operator: {@link file://./ledger.ts}. */
+	/** Written by archive, watched by operator: {@link file://./ledger.ts}. */
 	ledger: "tidemill-ledger",
-	/** Created by archive, written by receive and archive: {@link file://../../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
+	/** Written by receive and archive: {@link file://../../ingest/wire/idempotency-entry.ts}, by account and the key's digest. */
 	idempotency: "tidemill-idempotency",
-	/** Created and written by notify, watched by operator: {@link file://./notification.ts}. */
+	/** Written by notify, watched by operator: {@link file://./notification.ts}. */
 	deliveries: "tidemill-deliveries",
-	/** Created and written by api: requests with an Idempotency-Key, and ended sessions of the console, of the last 24 h. */
+	/** Written by api: requests with an Idempotency-Key, and ended sessions of the console, of the last 24 h. */
 	requests: "tidemill-requests",
 } as const;
 
-/** Created by api. Its replicas count requests here: one counter (ADR-49) per window and subject, in memory. */
+/** Replicas of api count requests here: one counter (ADR-49) per window and subject, in memory. */
 export const rates = {
 	stream: "tidemill-rates",
 	subject: (window: number | "*", subject: string) =>
@@ -112,7 +125,7 @@ export const rates = {
 } as const;
 
 /**
- * Refused requests of the last hours ({@link file://./refused-request.ts}), in memory. Created by archive, written by receive,
+ * Refused requests of the last hours ({@link file://./refused-request.ts}), in memory. Written by receive,
  * read by api. No Source's push out another's, since receive bounds what an account writes.
  */
 export const refused = {
@@ -122,13 +135,15 @@ export const refused = {
 } as const;
 
 /**
- * Created by operator, which hands each {@link file://./notification.ts NotificationOrder} over here; notify takes it from the
+ * Operator hands each {@link file://./notification.ts NotificationOrder} over here; notify takes it from the
  * queue when it is delivered or given up.
  */
 export const notifications = {
 	stream: "tidemill-notifications",
 	subject: (account: string) => `tidemill.notifications.${account}`,
 	consumer: "notify",
+	/** An order that no process works on for so long is given to another one. */
+	ackWaitMs: 20_000,
 } as const;
 
 /** Receive asks any notify for what only Amazon has (request/reply, {@link file://./notify-question.ts SnsQuestion}). */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { openShardStream } from "../../ingest/archive/read/shard-stream.ts";
 import { reloadServers } from "../../operator/nats-reload.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
+import { republished } from "../../packages/streams/made-streams.ts";
 import {
 	type NatsCluster,
 	startNatsCluster,
@@ -46,7 +47,11 @@ test("the server that leads a stream is killed under load, and then the one that
 		{ timeout: 60_000, interval: 100 },
 	);
 	const admin = await connectAs("admin");
-	await new Kvm(admin).create(bucket.routes, { history: 1, replicas });
+	await new Kvm(admin).create(bucket.routes, {
+		history: 1,
+		replicas,
+		...republished(bucket.routes),
+	});
 	const routes = new TestRoutes(admin);
 	const { path } = await routes.add();
 	await routes.markSynced();

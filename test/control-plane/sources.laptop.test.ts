@@ -10,6 +10,7 @@ import { routeKey, syncedKey } from "../../packages/contracts/route.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { SealKey } from "../../packages/service/seal-key.ts";
+import { republished } from "../../packages/streams/made-streams.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
 	eventReasons,
@@ -35,7 +36,10 @@ beforeAll(async () => {
 		env: { TIDEMILL_SEAL_KEY: sealKeyFile },
 	});
 	[account, other] = fixture.accounts;
-	const routes = await new Kvm(fixture.connection).create(bucket.routes);
+	const routes = await new Kvm(fixture.connection).create(
+		bucket.routes,
+		republished(bucket.routes),
+	);
 	await routes.put(routeKey("f".repeat(32)), '{"source":"stray"}');
 	fixture.startOperator();
 });
@@ -389,7 +393,10 @@ test("a key that another account has taken is not served", async () => {
 
 test("an owner that was written behind the operator's back counts as well", async () => {
 	const sourceKey = randomBytes(16).toString("hex");
-	const owners = await new Kvm(fixture.connection).create(bucket.sourceKeys);
+	const owners = await new Kvm(fixture.connection).create(
+		bucket.sourceKeys,
+		republished(bucket.sourceKeys),
+	);
 	await owners.create(sourceKey, "elsewhere");
 	const labels = `tidemill.dev/use: "true", tidemill.dev/issued-for: copied`;
 	await applyYaml(
@@ -408,7 +415,10 @@ stringData: { sourceKey: "${sourceKey}", urlKey: "${sourceKey}", shard: "0" }`,
 test("what archive says of a Source is in its status", async () => {
 	await applyYaml(account, sourceYaml("counted"));
 	const { status } = await sourceWith("Active", "counted");
-	const ledger = await new Kvm(fixture.connection).create(bucket.ledger);
+	const ledger = await new Kvm(fixture.connection).create(
+		bucket.ledger,
+		republished(bucket.ledger),
+	);
 	await ledger.put(
 		status!.sourceKey!,
 		JSON.stringify({

@@ -18,6 +18,7 @@ import {
 	shardsKey,
 } from "../../packages/contracts/route.ts";
 import { createLog } from "../../packages/service/log.ts";
+import { republished } from "../../packages/streams/made-streams.ts";
 import { readArchivedRows } from "../support/examples/archived-rows.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
@@ -60,7 +61,10 @@ async function start() {
 	});
 	onTestFinished(() => receiver.kill());
 	const moveTo = async (route: Route, shard: number) => {
-		const sets = await new Kvm(admin).create(bucket.sourceKeys);
+		const sets = await new Kvm(admin).create(
+			bucket.sourceKeys,
+			republished(bucket.sourceKeys),
+		);
 		const shards = [...new Set([route.shard, shard])].sort();
 		const set: SourceShards = { version: 1, shards };
 		await sets.put(shardsKey(route.sourceKey), JSON.stringify(set));

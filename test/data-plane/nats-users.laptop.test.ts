@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { readCountsFrom } from "../../api/events/days.ts";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
+import { makeAll } from "../../ingest/archive/stream-maker.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { DeliveryReports } from "../../ingest/notify/reports.ts";
@@ -46,7 +47,14 @@ import { createLog } from "../../packages/service/log.ts";
 import { BucketWatch } from "../../packages/service/nats/bucket-watch.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
+import { openWatched } from "../../packages/streams/changes.ts";
+import {
+	haveMade,
+	republished,
+	streamOf,
+} from "../../packages/streams/made-streams.ts";
 import { pipelineOf } from "../support/examples/resource-examples.ts";
+import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
@@ -71,11 +79,13 @@ beforeAll(async () => {
 			...patient,
 		});
 	}
-	await new Kvm(as.operator).create(bucket.routes);
-	await new Kvm(as.operator).create(bucket.sourceKeys);
-	await new Kvm(as.archive).create(bucket.ledger);
+	await makeAll({ connection: as.archive, replicas: 1, log });
+	for (const name of [bucket.ledger, bucket.archives])
+		await new Kvm(as.archive).create(name, {
+			history: 1,
+			...republished(name),
+		});
 	await new Kvm(as.archive).create(bucket.objectsDone);
-	await new Kvm(as.archive).create(bucket.archives);
 	const streams = (await jetstreamManager(as.archive)).streams;
 	await streams.add({ name: frames, subjects: [framesSubject(0)] });
 });
@@ -91,11 +101,14 @@ test("operator writes routes and source keys; receive reads routes", async () =>
 	const owners = await new Kvm(as.operator).open(bucket.sourceKeys);
 	await owners.create("x", "default");
 
-	const seen = await (await new Kvm(as.receive).open(bucket.routes)).watch();
+	const seen = await (await openWatched(as.receive, bucket.routes)).watch();
+	const read: string[] = [];
 	for await (const entry of seen) {
-		expect(entry.string()).toBe("a route");
-		break;
+		read.push(entry.string());
+		if (read.length === 1) await routes.put("source.x", "a changed route");
+		else break;
 	}
+	expect(read).toEqual(["a route", "a changed route"]);
 });
 
 test("receive publishes frames, which archive reads and purges", async () => {
@@ -204,9 +217,8 @@ test.each(["receive", "archive"] as const)(
 test("an archive announces which frames it reads from before it works until it has stopped; receive learns of it at once", async () => {
 	const archives = new LivingArchives();
 	const watching = new AbortController();
-	const kvm = new Kvm(as.receive);
 	const watched = new BucketWatch(
-		() => kvm.open(bucket.archives),
+		() => openWatched(as.receive, bucket.archives),
 		archives,
 		log,
 	).run(watching.signal);
@@ -241,15 +253,11 @@ test("an archive announces which frames it reads from before it works until it h
 });
 
 test("api writes idempotency keys and rate limits", async () => {
-	const requests = await new Kvm(as.api).create(bucket.requests);
+	await haveMade(as.api, streamOf(bucket.requests), 1);
+	const requests = await new Kvm(as.api).open(bucket.requests);
 	await requests.put("x", "a request");
 	expect((await requests.get("x"))?.string()).toBe("a request");
-	const { streams } = await jetstreamManager(as.api, { checkAPI: false });
-	await streams.add({
-		name: rates.stream,
-		subjects: [rates.subject("*", "*")],
-		allow_msg_counter: true,
-	});
+	await haveMade(as.api, rates.stream, 1);
 	const increment = headers();
 	increment.set("Nats-Incr", "+1");
 	const answer = await as.api.request(rates.subject(1, "x"), "", {
@@ -342,8 +350,8 @@ test("the API reads what archive counted of a Source whose key it knows, and of 
 	expect((await read(key, [0, 7])).ledger).toBeUndefined();
 	// By keys alone: a list would name all Sources.
 	await expect(
-		(await new Kvm(as.api).open(bucket.ledger)).keys(),
-	).rejects.toThrow();
+		as.api.request(`$JS.API.STREAM.INFO.KV_${bucket.ledger}`, "", patient),
+	).rejects.toThrow(refused);
 });
 
 const forbidden: [string, () => Promise<unknown>][] = [
@@ -368,7 +376,7 @@ const forbidden: [string, () => Promise<unknown>][] = [
 				jetstream(as[role]).publish(notifications.subject("shop"), "forged"),
 		],
 	),
-	...(["receive", "archive", "api", "operator"] as const).map(
+	...(["receive", "api", "operator"] as const).map(
 		(role): [string, () => Promise<unknown>] => [
 			`${role} takes notifications`,
 			() => openOrders(as[role]),
@@ -410,19 +418,53 @@ test.each(forbidden)("%s: refused", async (_case, action) => {
 	await expect(action()).rejects.toThrow(refused);
 });
 
+test.each(["receive", "operator", "api", "notify"] as const)(
+	"%s: neither a stream's settings nor an answer leads to a foreign subject",
+	async (role) => {
+		const admin = await connectAdmin(server);
+		onTestFinished(() => admin.close());
+		const victim = `$KV.${bucket.deliveries}.victim`;
+		const { streams } = await jetstreamManager(admin);
+		const before = await Array.fromAsync(streams.list());
+		const republish = { src: ">", dest: victim };
+		for (const verb of ["CREATE", "UPDATE"])
+			for (const { config } of before)
+				as[role].publish(
+					`$JS.API.STREAM.${verb}.${config.name}`,
+					JSON.stringify({ ...config, republish }),
+				);
+		const heard: string[] = [];
+		admin.subscribe(">", {
+			callback: (_, { subject }) => void heard.push(subject),
+		});
+		await admin.flush();
+		const reply = role === "notify" ? framesSubject(0) : victim;
+		as[role].publish("$JS.API.INFO", "", { reply });
+		// After the others, on the same connection.
+		await as[role].request("$JS.API.INFO", "", patient);
+		const after = await Array.fromAsync(streams.list());
+		expect(after.map(({ config }) => config)).toEqual(
+			before.map(({ config }) => config),
+		);
+		expect(heard.filter((subject) => subject === "$JS.API.INFO")).toHaveLength(
+			2,
+		);
+		expect(heard).not.toContain(reply);
+	},
+);
+
 test("no role can listen to another's answers", async () => {
 	const listening = as.receive.subscribe("_INBOX_operator.>");
 	expect(String(await listening.closed)).toMatch(refused);
 });
 
 async function put(role: NatsRole, name: string): Promise<unknown> {
-	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
-	return store.put("x", "forged");
+	return jetstream(as[role]).publish(`$KV.${name}.x`, "forged");
 }
 
 async function get(role: NatsRole, name: string): Promise<unknown> {
-	const store = await new Kvm(as[role]).open(name, { allow_direct: true });
-	return store.get("x");
+	const subject = `$JS.API.DIRECT.GET.KV_${name}.$KV.${name}.x`;
+	return as[role].request(subject, "", patient);
 }
 
 test("with NATS_CA_FILE and a client's certificate a role reaches a server that asks for both", async () => {

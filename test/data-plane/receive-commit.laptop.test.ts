@@ -233,7 +233,12 @@ test.each<[string, (config: ReturnType<typeof JSON.parse>) => void, string]>([
 	],
 	[
 		"doesn't say how it syncs",
-		(config) => delete config.accounts.tidemill.imports,
+		({ accounts: { "tidemill-receive": receive } }) => {
+			receive.imports = receive.imports.filter(
+				(one: { service?: { account: string } }) =>
+					one.service?.account !== "system",
+			);
+		},
 		"$SYS.REQ.SERVER.PING.JSZ",
 	],
 ])("a server that %s gets no event", async (_, edit, reason) => {

@@ -60,6 +60,12 @@ export const borders: Border[] = [
 		why: "packages/kube/ knows Kubernetes, not Tidemill.",
 	},
 	{
+		folder: "packages/streams",
+		imports: ["packages/contracts", "packages/service"],
+		never: [kubernetesClient],
+		why: planes,
+	},
+	{
 		folder: "packages/tracking-plan",
 		imports: ["packages/contracts", "packages/service"],
 		never: [kubernetesClient, "@nats-io/transport-node"],
@@ -99,6 +105,7 @@ export const borders: Border[] = [
 			"packages/escapes",
 			"packages/fair",
 			"packages/service",
+			"packages/streams",
 			"packages/tracking-plan",
 			"packages/warehouses",
 		],
@@ -119,6 +126,7 @@ export const borders: Border[] = [
 			"packages/escapes",
 			"packages/fair",
 			"packages/service",
+			"packages/streams",
 		],
 		never: ["@aws-sdk/client-s3"],
 		why: "notify calls what strangers name, so it knows its orders and nothing else, and holds nothing that is worth reaching.",

@@ -20,6 +20,7 @@ import {
 	sourceRetentionKey,
 } from "../../../packages/contracts/retention.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
+import { republished } from "../../../packages/streams/made-streams.ts";
 import type { SourceName } from "../s3/object-keys.ts";
 
 const attempts = 10;
@@ -46,7 +47,10 @@ export class NatsProgress {
 		const options = { replicas, history: 1, storage: StorageType.File };
 		return new NatsProgress(
 			await kvm.create(bucket.objectsDone, options),
-			await kvm.create(bucket.ledger, options),
+			await kvm.create(bucket.ledger, {
+				...options,
+				...republished(bucket.ledger),
+			}),
 		);
 	}
 

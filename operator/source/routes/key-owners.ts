@@ -1,16 +1,17 @@
 // @nats-io/kv: the NATS makers' own key-value API.
 import type { KV } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { bucket as buckets } from "../../../packages/contracts/nats.ts";
 import {
 	type SourceShards,
 	shardsKey,
 	unitedShards,
 } from "../../../packages/contracts/route.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
+import { readEntries } from "../../../packages/streams/changes.ts";
 
 /** Owns a source key in place of an account after its events were deleted. No namespace has this name. */
 export const tombstone = "(deleted)";
-
-const readTimeoutMs = 30_000;
 
 /**
  * Which account has a source key, for ever, and which shards may hold its events: the bucket of source keys in NATS, and a copy
@@ -28,11 +29,15 @@ export class KeyOwners {
 	}
 
 	/** Reads the whole bucket. */
-	async read(bucket: KV): Promise<void> {
-		const entries = await readAll(bucket);
+	async read(nats: NatsConnection, bucket: KV): Promise<void> {
+		const entries = await Array.fromAsync(
+			readEntries(nats, buckets.sourceKeys),
+		);
 		this.#owners = new Map();
 		this.#shards = new Map();
-		for (const { key, text, revision } of entries.values()) {
+		for (const { key, operation, revision, ...entry } of entries) {
+			if (operation !== "PUT") continue;
+			const text = entry.string();
 			const sourceKey = sourceKeyOf(key);
 			if (sourceKey === undefined) this.#owners.set(key, text);
 			else {
@@ -96,12 +101,6 @@ function sourceKeyOf(key: string): string | undefined {
 	return /^shards\.(.+)$/.exec(key)?.[1];
 }
 
-interface Entry {
-	key: string;
-	text: string;
-	revision: number;
-}
-
 /** Returns the account that owns the source key, which may be an earlier one. */
 async function take(
 	bucket: KV,
@@ -116,27 +115,4 @@ async function take(
 		if (!entry) throw error;
 		return entry.string();
 	}
-}
-
-async function readAll(bucket: KV): Promise<Map<string, Entry>> {
-	const entries = new Map<string, Entry>();
-	const history = await bucket.history();
-	// The iterator would wait for ever if the connection breaks.
-	const deadline = setTimeout(
-		() => history.stop(new Error("NATS went silent while a bucket was read")),
-		readTimeoutMs,
-	);
-	try {
-		for await (const entry of history)
-			if (entry.operation === "PUT")
-				entries.set(entry.key, {
-					key: entry.key,
-					text: entry.string(),
-					revision: entry.revision,
-				});
-			else entries.delete(entry.key);
-	} finally {
-		clearTimeout(deadline);
-	}
-	return entries;
 }

@@ -18,13 +18,15 @@ import {
 	oneAtATime,
 } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { BucketWatch } from "../../../packages/service/nats/bucket-watch.ts";
 import {
-	isConflict,
-	isStreamNotFound,
-} from "../../../packages/service/nats/connection.ts";
+	BucketWatch,
+	type WatchedBucket,
+} from "../../../packages/service/nats/bucket-watch.ts";
+import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { within } from "../../../packages/service/pause.ts";
 import { withhold } from "../../../packages/service/withheld.ts";
+import { openWatched } from "../../../packages/streams/changes.ts";
+import { haveMade, streamOf } from "../../../packages/streams/made-streams.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
 import { KeyOwners } from "./key-owners.ts";
@@ -64,12 +66,12 @@ export class RouteBuckets {
 		this.#replicas = options.replicas;
 		this.#log = options.log;
 		this.#watch = new BucketWatch(
-			() => this.#create(bucket.routes),
+			() => this.#watched(bucket.routes),
 			this.#entries,
 			options.log,
 		);
 		this.#moves = new BucketWatch(
-			() => this.#create(bucket.sourceKeys),
+			() => this.#watched(bucket.sourceKeys),
 			{
 				set: (key, text) => {
 					if (text === undefined || !this.#owners.isNews(key, text)) return;
@@ -279,8 +281,14 @@ export class RouteBuckets {
 			for (const handler of this.#handlers) handler(route);
 	}
 
-	#create(name: string): Promise<KV> {
-		return createBucket(this.#nats, name, this.#replicas);
+	async #create(name: string): Promise<KV> {
+		await haveMade(this.#nats, streamOf(name), this.#replicas);
+		return new Kvm(this.#nats).open(name);
+	}
+
+	async #watched(name: string): Promise<WatchedBucket> {
+		await haveMade(this.#nats, streamOf(name), this.#replicas);
+		return openWatched(this.#nats, name);
 	}
 
 	/** The bucket of routes, when memory has what is in both buckets. */
@@ -289,7 +297,10 @@ export class RouteBuckets {
 		this.#stale = false;
 		try {
 			const routes = await this.#create(bucket.routes);
-			await this.#owners.read(await this.#create(bucket.sourceKeys));
+			await this.#owners.read(
+				this.#nats,
+				await this.#create(bucket.sourceKeys),
+			);
 			const reading = this.#entries.nextReading();
 			this.#watch.readAgain();
 			// The connection may break.
@@ -304,14 +315,6 @@ export class RouteBuckets {
 	}
 }
 
-function createBucket(
-	nats: NatsConnection,
-	name: string,
-	replicas: number,
-): Promise<KV> {
-	return new Kvm(nats).create(name, { history: 1, replicas });
-}
-
 /**
  * What an operator claims of its NATS beside the address, of which one NATS may have several: when its bucket of source keys was
  * created, to the nanosecond.
@@ -320,13 +323,10 @@ export async function natsClaim(
 	nats: NatsConnection,
 	replicas: number,
 ): Promise<string> {
+	const stream = streamOf(bucket.sourceKeys);
+	await haveMade(nats, stream, replicas);
 	const { streams } = await jetstreamManager(nats);
-	const read = () => streams.info(`KV_${bucket.sourceKeys}`);
-	const { created } = await read().catch(async (error) => {
-		if (!isStreamNotFound(error)) throw error;
-		await createBucket(nats, bucket.sourceKeys, replicas);
-		return read();
-	});
+	const { created } = await streams.info(stream);
 	return `the NATS that has data of Tidemill since ${created}`;
 }
 

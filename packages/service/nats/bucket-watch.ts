@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 // @nats-io/kv: the NATS makers' own key-value client.
-import type { KV, KvWatchEntry } from "@nats-io/kv";
-import type { QueuedIterator } from "@nats-io/transport-node";
+import type { KvEntry, KvStatus } from "@nats-io/kv";
 import type { Logger } from "../log.ts";
 import { pause } from "../pause.ts";
 import { isStreamNotFound } from "./connection.ts";
@@ -27,6 +26,20 @@ export interface BucketReader {
 	seenCurrent?(): void;
 }
 
+/** A bucket as far as it is watched. A `KV` of the client is one. */
+export interface WatchedBucket {
+	status(): Promise<Pick<KvStatus, "values" | "streamInfo">>;
+	/** The last entry of each key, then every change. Ends when it must be begun anew. */
+	watch(): Promise<AsyncIterable<WatchedEntry> & { stop(): void }>;
+}
+
+export interface WatchedEntry
+	extends Pick<KvEntry, "key" | "operation" | "revision" | "created"> {
+	/** No entry that was there when the watch began comes after it. */
+	isUpdate: boolean;
+	string(): string;
+}
+
 const compareEveryMs = 5_000;
 const retryDelayMs = 500;
 
@@ -36,13 +49,17 @@ const retryDelayMs = 500;
  * watch of the old one stays silent.
  */
 export class BucketWatch {
-	readonly #open: () => Promise<KV>;
+	readonly #open: () => Promise<WatchedBucket>;
 	readonly #reader: BucketReader;
 	readonly #log: Logger;
-	#watch: QueuedIterator<KvWatchEntry> | undefined;
+	#watch: { stop(): void } | undefined;
 
 	/** @param open is called for each reading. */
-	constructor(open: () => Promise<KV>, reader: BucketReader, log: Logger) {
+	constructor(
+		open: () => Promise<WatchedBucket>,
+		reader: BucketReader,
+		log: Logger,
+	) {
 		this.#open = open;
 		this.#reader = reader;
 		this.#log = log;
@@ -70,7 +87,7 @@ export class BucketWatch {
 	}
 
 	/** Returns when the bucket must be read again. */
-	async #readAndFollow(kv: KV, signal: AbortSignal): Promise<void> {
+	async #readAndFollow(kv: WatchedBucket, signal: AbortSignal): Promise<void> {
 		const { values, streamInfo } = await kv.status();
 		const watch = await kv.watch();
 		this.#watch = watch;
@@ -104,7 +121,7 @@ export class BucketWatch {
 		}
 	}
 
-	#apply(entry: KvWatchEntry): void {
+	#apply(entry: WatchedEntry): void {
 		const value = entry.operation === "PUT" ? entry.string() : undefined;
 		try {
 			const { key, revision, created } = entry;

@@ -15,6 +15,7 @@ import type { SourceLedger } from "../../../packages/contracts/ledger.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import { findCondition } from "../../../packages/kube/conditions.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
+import { republished } from "../../../packages/streams/made-streams.ts";
 import { eventReasons } from "../../support/fixtures/control-plane/cluster-state.ts";
 import {
 	dailyLoad,
@@ -164,7 +165,10 @@ test("reconciling what hasn't changed writes nothing", async () => {
 test("a busy Source's status is written at most once in the interval that is set", async () => {
 	await world.apply(namespace, sourceYaml("busy"));
 	const { sourceKey = "" } = (await becomesActive("busy")).status!;
-	const ledger = await new Kvm(world.archive).create(bucket.ledger);
+	const ledger = await new Kvm(world.archive).create(
+		bucket.ledger,
+		republished(bucket.ledger),
+	);
 	const seen = world.proxy.requests.length;
 	const startMs = Date.now();
 	const cuts = 300;

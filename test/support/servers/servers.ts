@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { pino } from "pino";
+import { answerRoles } from "../../../ingest/archive/stream-maker.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/machine/ports.ts";
 import { nats, natsConfigText, natsUrl } from "../../../local/servers/nats.ts";
@@ -26,6 +29,8 @@ export interface TestNats extends TestServer {
 	url: string;
 	/** Of a role's user: what a role may not do is refused as in production. */
 	urlFor(role: NatsRole): string;
+	/** Nobody makes streams any more, as while archive is away. */
+	stopMaker(): Promise<void>;
 	/** Where the streams lie as files. */
 	storeDirectory: string;
 }
@@ -50,15 +55,55 @@ export async function startNats(
 	};
 	const configFile = join(directory, "nats.conf");
 	const config = JSON.parse(natsConfigText(settings));
+	letAnswer(config, testNames);
 	edit(config);
 	await writeFile(configFile, JSON.stringify(config), { mode: 0o600 });
 	const usual = nats({ command, configFile, ...settings });
 	const env = { ...usual.env, ...program.env };
-	return Object.assign(await startServer({ ...usual, env }, directory), {
+	const server = await startServer({ ...usual, env }, directory);
+	const maker = await playMaker(natsUrl(settings, "archive"));
+	return Object.assign(server, {
+		stopMaker: async () => maker?.close(),
+		stop: stopAfter(() => maker?.close(), server.stop),
 		url: natsUrl(settings, "admin"),
 		urlFor: (role: NatsRole) => natsUrl(settings, role),
 		storeDirectory: settings.storeDirectory,
 	});
+}
+
+/** As whom tests connect as the user `admin` to ask archive. People's programs have the client's own inbox. */
+const testNames = ["test", "bench"];
+
+function letAnswer(config: ReturnType<typeof JSON.parse>, names: string[]) {
+	for (const { user, permissions } of config.accounts.tidemill.users)
+		if (user === "archive")
+			permissions.publish.allow.push(
+				...names.map((name) => `_INBOX_${name}.>`),
+			);
+}
+
+/** Makes the roles' streams when they ask, as an archive does, since most tests have none. Undefined if it may not connect. */
+async function playMaker(url: string): Promise<NatsConnection | undefined> {
+	const { host, username: user, password: pass } = new URL(url);
+	const connection = await connect({
+		...{ servers: host, user, pass, inboxPrefix: "_INBOX_archive" },
+		...{ maxReconnectAttempts: -1, reconnectTimeWait: 100 },
+	}).catch(() => undefined);
+	if (!connection) return undefined;
+	const log = pino({ level: "silent" });
+	answerRoles({ connection, replicas: 1, log });
+	await connection.flush();
+	return connection;
+}
+
+function stopAfter(
+	close: () => Promise<void> | undefined,
+	stop: () => Promise<void>,
+): () => Promise<void> {
+	return async () => {
+		await close();
+		await stop();
+	};
 }
 
 export interface TestS3 extends TestServer {

@@ -9,6 +9,7 @@ import { kinds } from "../../../packages/kube/kinds.ts";
 import { createLog } from "../../../packages/service/log.ts";
 import { connectNats } from "../../../packages/service/nats/connection.ts";
 import { Settings } from "../../../packages/service/settings.ts";
+import { republished } from "../../../packages/streams/made-streams.ts";
 import { answerManifests } from "../../../test/support/doubles/instant-archive.ts";
 import { runInstantNode } from "../../../test/support/doubles/kubernetes/instant-node.ts";
 import {
@@ -81,7 +82,10 @@ async function measureAnew(
 			connections.push(connection);
 			return connection;
 		};
-		await new Kvm(await connect(nats.url)).create(bucket.ledger);
+		await new Kvm(await connect(nats.url)).create(
+			bucket.ledger,
+			republished(bucket.ledger),
+		);
 		answerManifests(await connect(nats.urlFor("archive")));
 		await client.create(kinds.namespace, { metadata: { name: namespace } });
 		void runInstantNode(client, [namespace], log, stop.signal);

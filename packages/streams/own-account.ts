@@ -1,0 +1,50 @@
+import { errors, type NatsConnection } from "@nats-io/transport-node";
+import { ownAccountProbe } from "../contracts/nats.ts";
+import type { Logger } from "../service/log.ts";
+import { onReconnect } from "../service/nats/connection.ts";
+
+/**
+ * Whether the connection's user is in an account of its own, which imports what its role needs. In the account that holds the
+ * streams, as all users were once, JetStream answers the probe. Throws when NATS doesn't answer.
+ */
+export async function isInOwnAccount(
+	nats: NatsConnection,
+	timeout = 5_000,
+): Promise<boolean> {
+	try {
+		// Beyond the last stream, so that the answer is short.
+		await nats.request(ownAccountProbe, '{"offset":1000000}', {
+			timeout,
+		});
+		return false;
+	} catch (error) {
+		if (
+			error instanceof errors.NoRespondersError ||
+			error instanceof errors.PermissionViolationError ||
+			(error instanceof errors.RequestError &&
+				(error.isNoResponders() ||
+					error.cause instanceof errors.PermissionViolationError))
+		)
+			return true;
+		throw error;
+	}
+}
+
+/** Says once at the start, and after each reconnect, that the role's account is missing. The role works without it. */
+export async function warnOfSharedAccount(
+	nats: NatsConnection,
+	role: string,
+	log: Logger,
+): Promise<void> {
+	const look = async () => {
+		// It is a warning alone: what the role does asks again.
+		const isOwn = await isInOwnAccount(nats).catch(() => true);
+		if (!isOwn)
+			log.warn(
+				{ account: `tidemill-${role}` },
+				`NATS has no account tidemill-${role} yet: the user of ${role} is in the account that holds the streams, as in earlier versions, so who has its password can reach other roles' streams. Give NATS the accounts of files/nats.conf (docs/install.md, "Your own NATS").`,
+			);
+	};
+	void onReconnect(nats, () => void look());
+	await look();
+}

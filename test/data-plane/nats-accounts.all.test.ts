@@ -1,0 +1,220 @@
+// In make test: test/data-plane/nats-users.laptop.test.ts
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { natsAccount } from "../../operator/install/nats-config.ts";
+import {
+	type NatsRole,
+	natsPermissions,
+	natsRoles,
+} from "../../operator/install/nats-users.ts";
+import {
+	bucket,
+	changesSubject,
+	makeSubject,
+	notifications,
+	rates,
+	reloadSubject,
+} from "../../packages/contracts/nats.ts";
+import {
+	configurations,
+	mayPublish,
+	type NatsAccounts,
+	startNatsAccounts,
+	victims,
+} from "../support/fixtures/nats/accounts.ts";
+
+let scene: NatsAccounts;
+let admin: NatsConnection;
+let manager: JetStreamManager;
+
+beforeAll(async () => {
+	scene = await startNatsAccounts();
+	admin = scene.admin;
+	manager = await jetstreamManager(admin);
+});
+
+afterAll(() => scene.stop());
+
+/** Who may what, as docs/security.md tells people: a line for each user. */
+const told = new Map(
+	readFileSync(join(import.meta.dirname, "../../docs/security.md"), "utf8")
+		.split("\n| NATS user | Its account | Settings")[1]!
+		.split("\n\n")[0]!
+		.split("\n")
+		.slice(2)
+		.map((line) => line.split("|").map((cell) => cell.trim()))
+		.map(([, user = "", ...cells]) => [user.replaceAll("`", ""), cells]),
+);
+
+test("docs/security.md names each user's account", () => {
+	expect([...told].map(([user, [account]]) => [user, account])).toEqual(
+		natsRoles.map((role) => [role, `\`${natsAccount(role)}\``]),
+	);
+});
+
+test.each(natsRoles)(
+	"%s: of all settings, those pass that docs/security.md names",
+	async (role) => {
+		const as = scene.as[role];
+		const passed = new Set<string>();
+		for (const [kind, settings] of Object.entries(configurations)) {
+			const before = await scene.settings();
+			for (const { subject, payload } of scene.settingRequests(role, settings))
+				as.publish(subject, JSON.stringify(payload), {
+					reply: `_INBOX_${role}.settings`,
+				});
+			await scene.barrier(role);
+			if ((await scene.settings()) !== before) passed.add(kind);
+			await scene.restore();
+		}
+		expect([...passed].join(", ") || "none").toBe(told.get(role)?.[1]);
+	},
+	300_000,
+);
+
+test.each(natsRoles)(
+	"%s: an answer reaches no foreign subject, unless docs/security.md says so",
+	async (role) => {
+		const as = scene.as[role];
+		const reached = new Set<string>();
+		const foreign = Object.entries(victims).filter(
+			([, subject]) => !mayPublish(role, subject),
+		);
+		expect(foreign.length).toBeGreaterThan(10);
+		scene.heard.length = 0;
+		const before = await scene.messages();
+		for (const subject of scene.requests(role)) {
+			for (const [, reply] of foreign) as.publish(subject, "{}", { reply });
+			await scene.barrier(role);
+		}
+		for (const [kind, reply] of foreign)
+			if (scene.heard.includes(reply)) reached.add(kind);
+		// The role's own streams got what it sent.
+		const changed = [...(await scene.messages())]
+			.filter(([stream, last]) => before.get(stream) !== last)
+			.map(([stream]) => stream)
+			.filter((stream) => !scene.mayFill(role, stream));
+		const isTrusted = role === "archive";
+		expect(changed.length > 0).toBe(isTrusted);
+		expect(reached.size > 0 ? "all of its account" : "none").toBe(
+			told.get(role)?.[2],
+		);
+	},
+	300_000,
+);
+
+test("no user can acknowledge or name another's order by a reply subject", async () => {
+	const order = notifications.subject("shop");
+	await admin.request(order, "{}");
+	const { num_pending } = await manager.consumers.info(
+		notifications.stream,
+		notifications.consumer,
+	);
+	expect(num_pending).toBeGreaterThan(0);
+	const ack = `$JS.ACK.${notifications.stream}.${notifications.consumer}.1.1.1.1.0`;
+	const none = `$KV.${bucket.requests}.none`;
+	scene.as.api.publish(
+		`$JS.API.DIRECT.GET.KV_${bucket.requests}`,
+		JSON.stringify({ last_by_subj: none }),
+		{ reply: ack },
+	);
+	await scene.barrier("api");
+	const { state } = await manager.streams.info(notifications.stream);
+	expect(state.messages).toBe(num_pending);
+	expect(scene.heard).not.toContain(ack);
+});
+
+const strangers = ["receive", "operator", "api", "notify"] as const;
+const of = (role: NatsRole) => strangers.filter((one) => one !== role);
+const attempts: [what: string, by: readonly NatsRole[], subject: string][] = [
+	["lists source keys", ["api", "notify"], inspection(bucket.sourceKeys)],
+	["lists ledgers", ["api", "notify"], inspection(bucket.ledger)],
+	["lists routes", ["api", "notify"], inspection(bucket.routes)],
+	["lists callers' keys", of("api"), inspection(bucket.requests)],
+	["answers another's question", of("notify"), "_R_.victim.0"],
+	[
+		"forges a change of a route",
+		strangers,
+		`tidemill.changes.${bucket.routes}.source.victim`,
+	],
+	["has rates made", of("api"), `tidemill.make.${rates.stream}`],
+	["has routes made", of("operator"), `tidemill.make.KV_${bucket.routes}`],
+	["has orders' consumer made", of("notify"), "tidemill.make.notify"],
+	["deletes routes", strangers, `$JS.API.STREAM.DELETE.KV_${bucket.routes}`],
+	["empties routes", strangers, `$JS.API.STREAM.PURGE.KV_${bucket.routes}`],
+	[
+		"takes orders",
+		of("notify"),
+		`$JS.API.CONSUMER.MSG.NEXT.${notifications.stream}.${notifications.consumer}`,
+	],
+	[
+		"deletes orders' consumer",
+		strangers,
+		`$JS.API.CONSUMER.DELETE.${notifications.stream}.${notifications.consumer}`,
+	],
+	["reloads the server", of("operator"), reloadSubject("*")],
+	[
+		"reads a frame",
+		strangers,
+		"$JS.API.STREAM.MSG.GET.tidemill-frames-0-0123456789abcdef",
+	],
+];
+
+test.each(
+	attempts.flatMap(([what, by, subject]) =>
+		by.map((role) => ({ role, what, subject })),
+	),
+)("$role $what: refused", async ({ role, subject }) => {
+	await expect(
+		scene.as[role].request(subject, '{"subjects_filter":">"}'),
+	).rejects.toThrow(/Permissions Violation/);
+});
+
+test.each(strangers)("%s hears no other account", async (role) => {
+	const subjects = [
+		changesSubject(bucket.sourceKeys, ">"),
+		"tidemill.archive.>",
+		"_R_.>",
+		"$KV.>",
+		">",
+	].filter((one) => !natsPermissions[role].subscribe.includes(one));
+	for (const subject of subjects) {
+		const { closed } = scene.as[role].subscribe(subject);
+		expect(String(await closed), subject).toMatch(/Permissions Violation/);
+	}
+});
+
+test("settings that a role sends along when it has a stream made are nobody's", async () => {
+	const before = await scene.settings();
+	const settings = JSON.stringify(configurations.republish);
+	const answer = await scene.as.api.request(
+		makeSubject(rates.stream),
+		settings,
+	);
+	expect(answer.json()).toEqual({ ok: true });
+	expect(await scene.settings()).toBe(before);
+});
+
+test("no role but archive imports a subject with which one makes or changes a stream or a consumer", () => {
+	const verbs =
+		/^\$JS\.API\.(STREAM\.(CREATE|UPDATE|DELETE|RESTORE|SNAPSHOT)|CONSUMER\.(CREATE|DURABLE|DELETE|PAUSE))|>$/;
+	for (const role of natsRoles.filter((one) => one !== "archive"))
+		expect(
+			natsPermissions[role].publish.allow.filter(
+				(subject) => subject.startsWith("$JS.API") && verbs.test(subject),
+			),
+			role,
+		).toEqual(
+			// Direct gets name the key in the subject.
+			natsPermissions[role].publish.allow.filter((subject) =>
+				/^\$JS\.API\.DIRECT\.GET\..*>$/.test(subject),
+			),
+		);
+});
+
+function inspection(name: string): string {
+	return `$JS.API.STREAM.INFO.KV_${name}`;
+}
