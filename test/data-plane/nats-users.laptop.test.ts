@@ -426,7 +426,7 @@ test.each(["receive", "operator", "api", "notify"] as const)(
 		const victim = `$KV.${bucket.deliveries}.victim`;
 		const { streams } = await jetstreamManager(admin);
 		const before = await Array.fromAsync(streams.list());
-		const republish = { src: ">", dest: victim };
+		const republish = { src: ">", dest: `$KV.${bucket.deliveries}.>` };
 		for (const verb of ["CREATE", "UPDATE"])
 			for (const { config } of before)
 				as[role].publish(
