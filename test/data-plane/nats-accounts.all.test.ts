@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
-import type { NatsConnection } from "@nats-io/transport-node";
+import { Kvm } from "@nats-io/kv";
+import { headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { natsAccount } from "../../operator/install/nats-config.ts";
 import {
@@ -18,6 +19,7 @@ import {
 	rates,
 	reloadSubject,
 } from "../../packages/contracts/nats.ts";
+import { openWatched, readEntries } from "../../packages/streams/changes.ts";
 import {
 	configurations,
 	mayPublish,
@@ -185,6 +187,49 @@ test.each(strangers)("%s hears no other account", async (role) => {
 		const { closed } = scene.as[role].subscribe(subject);
 		expect(String(await closed), subject).toMatch(/Permissions Violation/);
 	}
+});
+
+test("a role reads all of a large bucket, each key's last entry in order, and no consumer is made", async () => {
+	await scene.restore();
+	const { operator } = scene.as;
+	const keys = await new Kvm(operator).open(bucket.sourceKeys);
+	const names = Array.from({ length: 1_500 }, (_, n) => `key-${n}`);
+	await Promise.all(names.map((name) => keys.put(name, "shop")));
+	await keys.put("key-0", "again");
+	await keys.delete("key-1");
+	const entries = await Array.fromAsync(
+		readEntries(operator, bucket.sourceKeys),
+	);
+	expect(entries.map(({ key }) => key).sort()).toEqual(names.sort());
+	expect(entries.slice(-2)).toMatchObject([
+		{ key: "key-0", operation: "PUT" },
+		{ key: "key-1", operation: "DEL" },
+	]);
+	expect(entries.map(({ revision }) => revision)).toEqual(
+		entries.map(({ revision }) => revision).toSorted((a, b) => a - b),
+	);
+	const { state } = await manager.streams.info(`KV_${bucket.sourceKeys}`);
+	expect(state.consumer_count).toBe(0);
+});
+
+test("a watch that misses a change ends, so that the bucket is read again", async () => {
+	const routes = await new Kvm(admin).open(bucket.routes);
+	await routes.put("source.a", "1");
+	const watch = await (
+		await openWatched(scene.as.receive, bucket.routes)
+	).watch();
+	const seen: string[] = [];
+	for await (const { key, revision, isUpdate } of watch) {
+		if (!isUpdate) continue;
+		seen.push(key);
+		if (seen.length > 1) continue;
+		await routes.put("source.b", "1");
+		const lost = headers();
+		lost.set("Nats-Sequence", String(revision + 3));
+		const subject = changesSubject(bucket.routes, "source.c");
+		admin.publish(subject, "3", { headers: lost });
+	}
+	expect(seen).toEqual(["source.a", "source.b"]);
 });
 
 test("settings that a role sends along when it has a stream made are nobody's", async () => {

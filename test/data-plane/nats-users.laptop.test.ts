@@ -3,7 +3,9 @@ import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { NatsRateCounter } from "../../api/caller/rate-counter.ts";
 import { readCountsFrom } from "../../api/events/days.ts";
+import { NatsIdempotencyStore } from "../../api/http/idempotency-store.ts";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { makeAll } from "../../ingest/archive/stream-maker.ts";
@@ -265,6 +267,23 @@ test("api writes idempotency keys and rate limits", async () => {
 		...patient,
 	});
 	expect(answer.json()).toMatchObject({ val: "1" });
+});
+
+test("a stream of another role's that is lost is back as soon as the role needs it, made by archive", async () => {
+	const admin = await connectAdmin(server);
+	onTestFinished(() => admin.close());
+	const { streams } = await jetstreamManager(admin);
+	for (const stream of [rates.stream, streamOf(bucket.requests)])
+		await streams.delete(stream);
+	const options = { connection: () => as.api, replicas: 1 };
+	const counter = new NatsRateCounter({ ...options, timeoutMs: 60_000 });
+	expect(await counter.add(1, "somebody", 2)).toBe(2);
+	const store = new NatsIdempotencyStore(options);
+	const request = { account: "shop", digest: "0" };
+	const record = { bodyHash: "0" };
+	await store.getOrCreate(request, record);
+	const made = await streams.info(streamOf(bucket.requests));
+	expect(made.state.messages).toBe(1);
 });
 
 test("operator hands notifications over, which notify takes and reports on", async () => {
