@@ -189,8 +189,14 @@ export function notifyMetrics(registry: Registry, inHand: () => number) {
 /** The orders that wait in NATS. All processes share one consumer, so each order is with one of them at a time. */
 export async function openOrders(nats: NatsConnection): Promise<Consumer> {
 	const { stream, consumer } = notifications;
-	await haveMade(nats, consumer, 1);
-	return jetstream(nats, { checkAPI: false }).consumers.get(stream, consumer);
+	const { consumers } = jetstream(nats, { checkAPI: false });
+	try {
+		return await consumers.get(stream, consumer);
+	} catch {
+		// Perhaps there is none yet.
+		await haveMade(nats, consumer, 1);
+		return consumers.get(stream, consumer);
+	}
 }
 
 /** Gives each order that arrives to `take`, at most `max` of them, and returns when there were none for a while. */

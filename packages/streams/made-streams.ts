@@ -15,6 +15,7 @@ import {
 	notifications,
 	rates,
 } from "../contracts/nats.ts";
+import { isStreamNotFound } from "../service/nats/connection.ts";
 import { isInOwnAccount } from "./own-account.ts";
 
 const hourMs = 3_600_000;
@@ -57,8 +58,8 @@ export async function make(
 }
 
 /**
- * Has archive make one of {@link madeNames}, or makes it where the role still shares archive's account. Throws when archive or
- * NATS doesn't answer.
+ * Has archive make one of {@link madeNames}, or makes it where the role still shares archive's account. A bucket that is there
+ * needs no archive. Throws when archive or NATS doesn't answer.
  */
 export async function haveMade(
 	nats: NatsConnection,
@@ -67,9 +68,30 @@ export async function haveMade(
 	timeout = 5_000,
 ): Promise<void> {
 	if (!(await isInOwnAccount(nats, timeout))) return make(nats, name, replicas);
+	if (await isBucketThere(nats, name, timeout)) return;
 	const answer = await nats.request(makeSubject(name), "", { timeout });
 	const { ok, error } = answer.json<MakeAnswer>();
 	if (!ok) throw new Error(`archive can't make ${name} in NATS: ${error}`);
+}
+
+async function isBucketThere(
+	nats: NatsConnection,
+	name: string,
+	timeout: number,
+): Promise<boolean> {
+	// Roles may not look at the other streams, and ask for one when they have found it missing.
+	if (!name.startsWith(streamOf(""))) return false;
+	const { streams } = await jetstreamManager(nats, {
+		checkAPI: false,
+		timeout,
+	});
+	try {
+		await streams.info(name);
+		return true;
+	} catch (error) {
+		if (isStreamNotFound(error)) return false;
+		throw error;
+	}
 }
 
 /** What archive answers on {@link makeSubject}. */

@@ -6,9 +6,11 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { makeStreams } from "../../ingest/archive/stream-maker.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
+import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
+import { haveMade, streamOf } from "../../packages/streams/made-streams.ts";
 import {
 	connectAdmin,
 	createShardStream,
@@ -126,6 +128,22 @@ test("a receiver that starts while archive is away serves its routes, in an acco
 		expect(await readFile(another.logFile, "utf8")).not.toMatch(sharedAccount);
 	} finally {
 		await another.stop();
+	}
+});
+
+test("operator, api and notify that start while archive is away find the buckets and the orders that it has made", async () => {
+	const log = pino({ level: "silent" });
+	for (const [role, names] of [
+		["operator", [bucket.routes, bucket.sourceKeys]],
+		["api", [bucket.requests]],
+		["notify", [bucket.deliveries]],
+	] as const) {
+		const settings = new Settings({ NATS_URL: nats.urlFor(role) });
+		const connection = await connectNats(settings, role, log);
+		onTestFinished(() => connection.close());
+		for (const name of names) await haveMade(connection, streamOf(name), 1);
+		if (role === "notify")
+			expect(await openOrders(connection)).toHaveProperty("fetch");
 	}
 });
 
