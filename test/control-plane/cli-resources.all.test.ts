@@ -497,7 +497,7 @@ test("sql reads the file that the destination names, whatever other files there 
 	const sql = (name: string) =>
 		tidemill("sql", "-d", name, "-o=json", "select n from t");
 	expect(await sql("wh")).toEqual(said('{"n":1}\n'));
-	expect((await sql("bq")).stderr).toContain("can't query BigQuery");
+	expect((await sql("bq")).stderr).toContain("--format is for a DuckDB file");
 	expect((await sql("none")).stderr).toContain('no destination "none"');
 	const unmade = await sql("new");
 	expect(unmade.stderr).toContain("The destination's first run creates it");
