@@ -36,9 +36,9 @@ interface StreamMakerOptions {
 }
 
 /**
- * Makes the streams of the other roles: all of them now and after each reconnect, and each again when its role asks. A role
- * names what it wants, and archive alone chooses the settings. Returns at the signal. NATS may give its users their accounts
- * while archive is connected.
+ * Makes the streams of the other roles, each when its role asks: what nobody uses takes no room from events. A role names what it
+ * wants, and archive alone chooses the settings. Returns at the signal. NATS may give its users their accounts while archive is
+ * connected.
  */
 export async function makeStreams(
 	options: StreamMakerOptions,
@@ -65,7 +65,7 @@ export async function makeStreams(
 				hasWarned = true;
 			} else if (!isDone) {
 				isDone = true;
-				await makeAll(options);
+				await republish(connection);
 			}
 		} catch (error) {
 			isDone = false;
@@ -107,25 +107,16 @@ async function answer(
 	}
 }
 
-/** Makes all, unless they are there. */
-export async function makeAll(options: StreamMakerOptions): Promise<void> {
-	const { connection, replicas } = options;
-	for (const name of madeNames) await make(connection, name, replicas);
-	for (const name of watched) await republish(connection, name);
-}
-
-/** Earlier versions made the bucket without it. */
-async function republish(
-	connection: NatsConnection,
-	name: string,
-): Promise<void> {
+/** Earlier versions made the buckets without it. */
+async function republish(connection: NatsConnection): Promise<void> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
-	try {
-		const { config } = await streams.info(streamOf(name));
-		if (config.republish) return;
-		await streams.update(config.name, { ...config, ...republished(name) });
-	} catch (error) {
-		// Archive makes it later, with this setting.
-		if (!isStreamNotFound(error)) throw error;
-	}
+	for (const name of watched)
+		try {
+			const { config } = await streams.info(streamOf(name));
+			if (!config.republish)
+				await streams.update(config.name, { ...config, ...republished(name) });
+		} catch (error) {
+			// It is made later, with this setting.
+			if (!isStreamNotFound(error)) throw error;
+		}
 }

@@ -45,7 +45,7 @@ const makes: Record<string, Make> = {
 	[notifications.consumer]: makeConsumer,
 };
 
-/** Names of all, in the order in which they can be made. */
+/** Names of all, in an order in which they can be made. */
 export const madeNames: readonly string[] = Object.keys(makes);
 
 /** Makes one of {@link madeNames}, unless it is there. Throws errors of NATS. */

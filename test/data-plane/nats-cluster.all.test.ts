@@ -4,7 +4,7 @@ import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { answerRoles, makeAll } from "../../ingest/archive/stream-maker.ts";
+import { answerRoles } from "../../ingest/archive/stream-maker.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
@@ -19,6 +19,7 @@ import {
 } from "../../packages/contracts/nats.ts";
 import { openWatched } from "../../packages/streams/changes.ts";
 import { haveMade } from "../../packages/streams/made-streams.ts";
+import { makeEach } from "../support/fixtures/nats/accounts.ts";
 import {
 	type ReloadedNats,
 	startReloadedCluster,
@@ -53,7 +54,7 @@ async function as(
 test("each role reaches the streams and the other roles from each server", async () => {
 	const archive = await as("archive", 0);
 	const options = { connection: archive, replicas: 3, log };
-	await vi.waitFor(() => makeAll(options), patient);
+	await vi.waitFor(() => makeEach(archive, options.replicas), patient);
 	answerRoles(options);
 	const { streams } = await jetstreamManager(archive, { checkAPI: false });
 	await streams.add({

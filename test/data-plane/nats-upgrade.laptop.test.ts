@@ -20,6 +20,7 @@ import {
 	TestRoutes,
 	untilReady,
 } from "../support/fixtures/data-plane/receiver.ts";
+import { makeEach } from "../support/fixtures/nats/accounts.ts";
 import {
 	startEarlierNats,
 	type UpgradedNats,
@@ -112,6 +113,7 @@ test("a receiver that starts while archive is away serves its routes, in an acco
 		const { config } = await streams.info(`KV_${bucket.routes}`);
 		expect(config.republish).toBeDefined();
 	}, patient);
+	await makeEach(archive);
 	stop.abort();
 	await archive.close();
 	const { path } = await routes.add();

@@ -8,7 +8,6 @@ import { readCountsFrom } from "../../api/events/days.ts";
 import { NatsIdempotencyStore } from "../../api/http/idempotency-store.ts";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
-import { makeAll } from "../../ingest/archive/stream-maker.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { DeliveryReports } from "../../ingest/notify/reports.ts";
@@ -57,6 +56,7 @@ import {
 } from "../../packages/streams/made-streams.ts";
 import { pipelineOf } from "../support/examples/resource-examples.ts";
 import { connectAdmin } from "../support/fixtures/data-plane/receiver.ts";
+import { makeEach } from "../support/fixtures/nats/accounts.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
@@ -81,7 +81,7 @@ beforeAll(async () => {
 			...patient,
 		});
 	}
-	await makeAll({ connection: as.archive, replicas: 1, log });
+	await makeEach(as.archive);
 	for (const name of [bucket.ledger, bucket.archives])
 		await new Kvm(as.archive).create(name, {
 			history: 1,
