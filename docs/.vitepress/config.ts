@@ -60,6 +60,12 @@ export default defineConfig({
 					? inner(tokens, index, options, env, self)
 					: self.renderToken(tokens, index, options);
 			};
+			// Vue would take the braces of other template languages for its own.
+			markdown.core.ruler.push("code-as-it-stands", ({ tokens }) => {
+				for (const { children } of tokens)
+					for (const token of children ?? [])
+						if (token.type === "code_inline") token.attrSet("v-pre", "");
+			});
 		},
 	},
 	head: [["link", { rel: "icon", href: `${base}icon.svg` }]],

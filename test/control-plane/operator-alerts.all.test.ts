@@ -57,7 +57,11 @@ async function startOperator(): Promise<[TidemillProcess, string]> {
 	const port = await freePort();
 	const process = world.startOperator([namespace], {
 		throughProxy: true,
-		env: { HEALTH_PORT: String(port), TIDEMILL_SHARDS: "2" },
+		env: {
+			HEALTH_PORT: String(port),
+			TIDEMILL_SHARDS: "2",
+			TIDEMILL_JOB_LABELS: "ends-with,unfit",
+		},
 	});
 	return [process, `http://127.0.0.1:${port}`];
 }
