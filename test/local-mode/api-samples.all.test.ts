@@ -64,5 +64,6 @@ function plain(html: string): string {
 		.replaceAll("&lt;", "<")
 		.replaceAll("&gt;", ">")
 		.replaceAll("&quot;", '"')
+		.replaceAll("&#39;", "'")
 		.replaceAll("&amp;", "&");
 }

@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import pg from "pg";
 import Stripe from "stripe";
 import { beforeAll, expect, test } from "vitest";
 import { locateHome } from "../../local/machine/home.ts";
@@ -162,7 +163,7 @@ ${createPipeline}`);
 );
 
 test.runIf(hasPostgres)(
-	"the row is in Postgres, and the package alone reads it",
+	"the row is in Postgres, and the package alone says how to read it",
 	async () => {
 		const local = await openLocalMode("package-postgres");
 		const tidemill = await machineOf(local, await nodeOf(versions[0]!));
@@ -177,19 +178,27 @@ test.runIf(hasPostgres)(
 			},
 			...{ type: type!, data: data! },
 		});
-		const [host, port] = ["host", "port"].map((key) =>
-			Buffer.from(data![key]!, "base64").toString(),
-		);
+		const [host, port, user, password, database] = [
+			...["host", "port", "username", "password", "dbname"],
+		].map((key) => Buffer.from(data![key]!, "base64").toString());
 		const said = await tidemill(`
 ${createSource}
 tidemill destinations create lake --postgres ${host}:${port} --postgres-secret postgres --ssl-mode disable --wait > /dev/null
 ${createPipeline}`);
 		const eventID = await pay(said.split("\n")[1]!);
 		await tidemill(runPipeline);
-		const rows = await tidemill(
-			"tidemill sql -o json 'select event_id, amount from payments'",
+		const query = "select event_id, amount from payments";
+		const printed = await tidemill(`tidemill sql '${query}' 2> /dev/null`);
+		expect(printed).toBe(
+			`psql '--dbname=postgresql://${host}:${port}/?sslmode=disable' '--command=${query}'\n`,
 		);
-		expect(JSON.parse(rows)).toEqual({ event_id: eventID, amount: 1999 });
+		const client = new pg.Client({
+			...{ host, port: Number(port), user, password, database },
+		});
+		await client.connect();
+		const { rows } = await client.query(query);
+		await client.end();
+		expect(rows).toEqual([{ event_id: eventID, amount: "1999" }]);
 	},
 );
 
