@@ -1,9 +1,7 @@
-import type { JetStreamManager } from "@nats-io/jetstream";
-import type { KV } from "@nats-io/kv";
 import { remember } from "../../packages/fair/recent.ts";
 import { RequestError } from "../http/errors.ts";
 import {
-	openRequestBucket,
+	RequestBucket,
 	type RequestBucketOptions,
 } from "../http/idempotency-store.ts";
 
@@ -21,31 +19,19 @@ export interface EndedSessions {
 
 /** In the bucket of the API's own that forgets each entry after a day. No account has such a name. */
 export class NatsEndedSessions implements EndedSessions {
-	readonly #options: RequestBucketOptions;
-	#bucket: { records: KV; manager: JetStreamManager } | undefined;
+	readonly #bucket: RequestBucket;
 
 	constructor(options: RequestBucketOptions) {
-		this.#options = options;
+		this.#bucket = new RequestBucket(options);
 	}
 
 	async add(id: string): Promise<void> {
-		await this.#inBucket((records) => records.put(keyOf(id), ""));
+		await this.#bucket.use((records) => records.put(keyOf(id), ""));
 	}
 
 	async has(id: string): Promise<boolean> {
-		const found = await this.#inBucket((records) => records.get(keyOf(id)));
+		const found = await this.#bucket.use((records) => records.get(keyOf(id)));
 		return found?.operation === "PUT";
-	}
-
-	async #inBucket<T>(use: (records: KV) => Promise<T>): Promise<T> {
-		try {
-			this.#bucket ??= await openRequestBucket(this.#options);
-			return await use(this.#bucket.records);
-		} catch (error) {
-			// As with requests: NATS may have lost the bucket.
-			this.#bucket = undefined;
-			throw error;
-		}
 	}
 }
 

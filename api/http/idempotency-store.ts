@@ -30,16 +30,15 @@ interface NatsIdempotencyStoreOptions extends RequestBucketOptions {
 
 /** Records of idempotent requests in a NATS key-value bucket, which all replicas share. */
 export class NatsIdempotencyStore implements IdempotencyStore {
-	readonly #options: NatsIdempotencyStoreOptions;
+	readonly #bucket: RequestBucket;
 	readonly #quota: FairQuota;
-	#bucket: { records: KV; manager: JetStreamManager } | undefined;
 
 	constructor(options: NatsIdempotencyStoreOptions) {
-		this.#options = options;
+		this.#bucket = new RequestBucket(options);
 		const { maxRecords = defaultMaxRecords, connection } = options;
 		this.#quota = new FairQuota({
 			countAll: () =>
-				this.#inBucket(async (_, { streams }) => {
+				this.#bucket.use(async (_, { streams }) => {
 					const { state } = await streams.info(stream);
 					return { entries: state.messages, maxEntries: maxRecords };
 				}),
@@ -60,7 +59,7 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 	): Promise<IdempotencyLookup | "full"> {
 		const { account } = request;
 		const key = keyOf(request);
-		return this.#inBucket(async (records) => {
+		return this.#bucket.use(async (records) => {
 			const known = await records.get(key);
 			if (known?.operation === "PUT") return { record: known.json() };
 			await this.#quota.look(account);
@@ -80,14 +79,14 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 	}
 
 	async complete(request: RecordKey, record: IdempotencyRecord): Promise<void> {
-		await this.#inBucket((records) =>
+		await this.#bucket.use((records) =>
 			records.put(keyOf(request), JSON.stringify(record)),
 		);
 	}
 
 	/** Purges by sequence: a deletion through the KV client would leave a marker for 24 hours, and could hit a later record. */
 	async drop(request: RecordKey, createdRevision: number): Promise<void> {
-		await this.#inBucket((_, { streams }) =>
+		await this.#bucket.use((_, { streams }) =>
 			streams.purge(stream, {
 				filter: `$KV.${bucket.requests}.${keyOf(request)}`,
 				seq: createdRevision + 1,
@@ -95,33 +94,41 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 		);
 		this.#quota.removed(request.account);
 	}
-
-	async #inBucket<T>(
-		use: (records: KV, manager: JetStreamManager) => Promise<T>,
-	): Promise<T> {
-		try {
-			this.#bucket ??= await openRequestBucket(this.#options);
-			const { records, manager } = this.#bucket;
-			return await use(records, manager);
-		} catch (error) {
-			// NATS may have lost its storage and the bucket: the next request creates it.
-			this.#bucket = undefined;
-			throw error;
-		}
-	}
 }
 
 /** The bucket of the API's own, whose entries end after a day. */
-export async function openRequestBucket({
-	connection,
-	replicas,
-}: RequestBucketOptions) {
-	await haveMade(connection(), stream, replicas, timeoutMs);
-	const manager = await jetstreamManager(connection(), {
-		timeout: timeoutMs,
-	});
-	const records = await new Kvm(manager.jetstream()).open(bucket.requests);
-	return { records, manager };
+export class RequestBucket {
+	readonly #options: RequestBucketOptions;
+	#open: { records: KV; manager: JetStreamManager } | undefined;
+
+	constructor(options: RequestBucketOptions) {
+		this.#options = options;
+	}
+
+	/** Throws errors of NATS, and what `use` throws. */
+	async use<T>(
+		use: (records: KV, manager: JetStreamManager) => Promise<T>,
+	): Promise<T> {
+		try {
+			this.#open ??= await this.#opened();
+			const { records, manager } = this.#open;
+			return await use(records, manager);
+		} catch (error) {
+			// NATS may have lost its storage and the bucket: the next request creates it.
+			this.#open = undefined;
+			throw error;
+		}
+	}
+
+	async #opened() {
+		const { connection, replicas } = this.#options;
+		await haveMade(connection(), stream, replicas, timeoutMs);
+		const manager = await jetstreamManager(connection(), {
+			timeout: timeoutMs,
+		});
+		const records = await new Kvm(manager.jetstream()).open(bucket.requests);
+		return { records, manager };
+	}
 }
 
 /** The account comes first, so that its records can be counted. */
