@@ -4,7 +4,6 @@ import type {
 	TrackingPlanSpec,
 } from "../../crds/generated/types.ts";
 import { trackingPlanKind } from "../../crds/generated/types.ts";
-import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { type ConfigMap, kinds } from "../../packages/kube/kinds.ts";
@@ -17,6 +16,7 @@ import {
 import { parseExact } from "../../packages/service/exact-json.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import type { PlanOutline } from "./held.ts";
+import { fetchLabelled, keyNamer, type NamedKeys } from "./named-keys.ts";
 
 /** In characters, of all plans of a namespace, and as many of its ConfigMaps. A receiver takes no more, either. */
 const room = 8 * 1024 ** 2;
@@ -90,49 +90,21 @@ export function namedSchemas(
 ): PartInformer<HeldConfigMap, Record<string, string>> {
 	const inlineOf = (operation: Operation) =>
 		hasEnded(operation) ? undefined : operation.spec.plan?.inline;
-	const refsIn = (namespace = "", spec?: SchemaRefs) =>
-		configMapRefs(spec).map(({ name, key }) => ({
-			key,
-			configMap: { namespace, name },
-		}));
-	const named = <T extends TrackingPlan | Operation>(
-		informer: Informer<T>,
-		specOf: (object: T) => SchemaRefs | undefined,
-	) => {
-		const refsOf = (object: T) =>
-			refsIn(object.metadata.namespace, specOf(object));
-		const naming = informer.index((object) =>
-			refsOf(object).map(({ configMap }) => textOf(configMap)),
-		);
-		informer.onChange((object, previous) => {
-			for (const each of [object, ...(previous ? [previous] : [])])
-				for (const { configMap } of refsOf(each)) configMaps.look(configMap);
-		});
-		return (configMap: string) =>
-			naming(configMap)
-				.flatMap(refsOf)
-				.filter((ref) => textOf(ref.configMap) === configMap)
-				.map(({ key }) => key);
-	};
+	const namers = [
+		keyNamer(trackingPlans, ({ spec }) => configMapRefs(spec)),
+		keyNamer(operations, (operation) => configMapRefs(inlineOf(operation))),
+	];
 	const keysOf = (configMap: ConfigMap): string[] => {
 		const text = textOf(keyOf(configMap));
-		return [...new Set([...ofPlans(text), ...ofOperations(text)])].sort();
+		return [...new Set(namers.flatMap(({ keysOf }) => keysOf(text)))].sort();
 	};
-	const configMaps: PartInformer<
-		HeldConfigMap,
-		Record<string, string>
-	> = new PartInformer<HeldConfigMap, Record<string, string>>({
+	const configMaps = new PartInformer<HeldConfigMap, Record<string, string>>({
 		objects,
 		wanted: (configMap) => keysOf(configMap).join() || undefined,
 		versionOf: ({ metadata }) => metadata.resourceVersion!,
 		async read(configMap) {
-			const { namespace, name } = configMap.metadata;
-			const { items } = await client.list(kinds.configMap, {
-				namespace,
-				labelSelector: `${label.use}=true`,
-				fieldSelector: `metadata.name=${name}`,
-			});
-			const found = items.find(({ metadata }) => metadata.name === name);
+			const key = keyOf(configMap);
+			const found = await fetchLabelled(client, kinds.configMap, key);
 			if (!found) return undefined;
 			const part = Object.fromEntries(
 				keysOf(configMap).flatMap((key) => {
@@ -152,8 +124,7 @@ export function namedSchemas(
 		after: [operations, trackingPlans],
 		log,
 	});
-	const ofPlans = named(trackingPlans, ({ spec }) => spec);
-	const ofOperations = named(operations, inlineOf);
+	for (const { onNames } of namers) onNames((key) => configMaps.look(key));
 	return configMaps;
 }
 
@@ -165,10 +136,12 @@ type SchemaRefs = Pick<TrackingPlanSpec, "commonFrom"> & {
 };
 
 /** The places in ConfigMaps that a plan names. */
-function configMapRefs(spec: SchemaRefs = {}): { name: string; key: string }[] {
+function configMapRefs(spec: SchemaRefs = {}): NamedKeys[] {
 	const events = spec.events ?? [];
 	const all = [spec.commonFrom, ...events.map(({ schemaFrom }) => schemaFrom)];
-	return all.flatMap((from) => from?.configMapKeyRef ?? []);
+	return all
+		.flatMap((from) => from?.configMapKeyRef ?? [])
+		.map(({ name, key }) => ({ name, keys: [key] }));
 }
 
 /** The names of the ConfigMaps that hold a plan's schemas. */

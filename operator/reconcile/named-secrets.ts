@@ -13,9 +13,9 @@ import {
 	PartInformer,
 } from "../../packages/kube/watch/part-informer.ts";
 import type { Logger } from "../../packages/service/log.ts";
+import { fetchLabelled, keyNamer } from "./named-keys.ts";
 import {
 	credentialSecrets,
-	type NamedSecret,
 	secretsOfSource,
 	webhookSecrets,
 } from "./secret-names.ts";
@@ -49,9 +49,9 @@ export function namedSecrets(
 	log: Logger,
 ): PartInformer<HeldSecret, Part> {
 	const namers = [
-		namer(sources, secretsOfSource),
-		namer(destinations, credentialSecrets),
-		namer(pipelines, webhookSecrets),
+		keyNamer(sources, secretsOfSource),
+		keyNamer(destinations, credentialSecrets),
+		keyNamer(pipelines, webhookSecrets),
 	];
 	const keysOf = (secret: Secret): string[] => {
 		if (secret.metadata.labels?.[label.use] !== "true") return [];
@@ -63,9 +63,13 @@ export function namedSecrets(
 		wanted: (secret) => keysOf(secret).join() || undefined,
 		versionOf: ({ metadata }) => metadata.resourceVersion!,
 		async read(secret) {
-			const { namespace, name } = secret.metadata;
 			const keys = keysOf(secret);
-			const found = await fetchLabelled(client, namespace!, name, keys);
+			const found = await fetchLabelled(
+				client,
+				kinds.secret,
+				keyOf(secret),
+				keys,
+			);
 			return found && partOf(found, keys);
 		},
 		joined: (secret, part, noRoom) => ({
@@ -79,25 +83,6 @@ export function namedSecrets(
 	});
 	for (const { onNames } of namers) onNames((key) => secrets.look(key));
 	return secrets;
-}
-
-/**
- * Asks the apiserver for a Secret. It sends one only if that has the label at that moment.
- * @param valuesOf the keys whose values may be long.
- */
-export async function fetchLabelled(
-	client: KubeClient,
-	namespace: string,
-	name: string,
-	valuesOf?: readonly string[],
-): Promise<Secret | undefined> {
-	const { items } = await client.list(kinds.secret, {
-		namespace,
-		labelSelector: `${label.use}=true`,
-		fieldSelector: `metadata.name=${name}`,
-		valuesOf,
-	});
-	return items.find(({ metadata }) => metadata.name === name);
 }
 
 /** What is held of a Secret: the values of these keys, and their size. */
@@ -134,35 +119,4 @@ function fullText(
 ): Record<string, string> {
 	const text = `isn't read: with ${size} bytes of Base64 in this Secret, the Secrets that namespace's resources name would have ${size + others}, and ${room} is the most. Name fewer large ones`;
 	return Object.fromEntries(keys.map((key) => [key, text]));
-}
-
-/** Which keys the resources of one kind name, by Secret, and when that changes. */
-function namer<T extends Source | Destination | Pipeline>(
-	informer: Informer<T>,
-	secretsOf: (object: T) => NamedSecret[],
-) {
-	const keyed = (object: T) =>
-		secretsOf(object).map(({ name, keys }) => ({
-			key: { namespace: object.metadata.namespace!, name },
-			keys,
-		}));
-	const naming = informer.index((object) =>
-		keyed(object).map(({ key }) => textOf(key)),
-	);
-	return {
-		keysOf: (secret: string): string[] =>
-			naming(secret).flatMap((object) =>
-				keyed(object)
-					.filter(({ key }) => textOf(key) === secret)
-					.flatMap(({ keys }) => keys),
-			),
-		onNames(look: (key: { namespace: string; name: string }) => void): void {
-			informer.onChange((object, previous, deleted) => {
-				const { generation } = object.metadata;
-				if (!deleted && previous?.metadata.generation === generation) return;
-				for (const each of [object, ...(previous ? [previous] : [])])
-					for (const { key } of keyed(each)) look(key);
-			});
-		},
-	};
 }

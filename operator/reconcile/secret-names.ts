@@ -5,12 +5,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { bindingKeys } from "../../packages/warehouses/definition/binding.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
-
-/** A Secret of the namespace that a resource names, and the keys of it that are read. */
-export interface NamedSecret {
-	name: string;
-	keys: readonly string[];
-}
+import type { NamedKeys } from "./named-keys.ts";
 
 /** The Secret with the webhook of resources that name none. */
 export const defaultWebhookSecret = "tidemill-notifications";
@@ -24,7 +19,7 @@ export function keysSecretName(source: string): string {
 }
 
 /** Those that a Source's authorization refers to. */
-export function authorizationSecrets({ spec }: Source): NamedSecret[] {
+export function authorizationSecrets({ spec }: Source): NamedKeys[] {
 	const { customToken, signature } = spec.webhook?.authorization ?? {};
 	const publicKey = signature?.custom?.publicKey?.secretRef;
 	return [
@@ -35,10 +30,7 @@ export function authorizationSecrets({ spec }: Source): NamedSecret[] {
 }
 
 /** Those whose webhooks a resource calls. */
-export function webhookSecrets({
-	spec,
-	kind,
-}: Pipeline | Source): NamedSecret[] {
+export function webhookSecrets({ spec, kind }: Pipeline | Source): NamedKeys[] {
 	// A Source that doesn't say when it is quiet sends no notifications.
 	if (kind === "Source" && !spec.notify) return [];
 	const refs = spec.notify?.secretRefs ?? [{ name: defaultWebhookSecret }];
@@ -46,7 +38,7 @@ export function webhookSecrets({
 }
 
 /** Those with a Destination's credentials. */
-export function credentialSecrets({ spec }: Destination): NamedSecret[] {
+export function credentialSecrets({ spec }: Destination): NamedKeys[] {
 	const warehouse = warehouseOf(spec);
 	const uses = warehouse?.definition.secrets?.(warehouse.own) ?? [];
 	const places = warehouse?.definition.connection ? bindingKeys : [];
@@ -57,11 +49,11 @@ export function credentialSecrets({ spec }: Destination): NamedSecret[] {
 }
 
 /** All that a Source names. */
-export function secretsOfSource(source: Source): NamedSecret[] {
+export function secretsOfSource(source: Source): NamedKeys[] {
 	const keys = { name: keysSecretName(source.metadata.name), keys: urlKeys };
 	return [keys, ...authorizationSecrets(source), ...webhookSecrets(source)];
 }
 
-export function namesIn(secrets: readonly NamedSecret[]): string[] {
+export function namesIn(secrets: readonly NamedKeys[]): string[] {
 	return [...new Set(secrets.map(({ name }) => name))];
 }

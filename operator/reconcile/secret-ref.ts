@@ -2,7 +2,8 @@ import { label } from "../../crds/labels.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import type { Informers } from "./informers.ts";
-import { fetchLabelled, type HeldSecret } from "./named-secrets.ts";
+import { fetchLabelled } from "./named-keys.ts";
+import type { HeldSecret } from "./named-secrets.ts";
 
 /** Why the value that a `secretRef` names can't be used. */
 export interface SecretFault {
@@ -39,7 +40,7 @@ export async function fetchSecret(
 	name: string,
 ): Promise<Secret | undefined> {
 	return (
-		(await fetchLabelled(client, namespace, name)) ??
+		(await fetchLabelled(client, kinds.secret, { namespace, name })) ??
 		client.get(kinds.secret, name, namespace, { metadataOnly: true })
 	);
 }
