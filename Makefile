@@ -15,7 +15,7 @@ help: ## Show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up
-up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (POSTGRES=1 with a Postgres; TIDEMILL_HOME=… for a second one)
+up: $(installed) ## Start the whole of Tidemill on this machine; Ctrl-C stops it (POSTGRES=1 with a Postgres, CLICKHOUSE=1 with a ClickHouse; TIDEMILL_HOME=… for a second one)
 	@$(node) local/up.ts
 
 .PHONY: public-url
@@ -23,8 +23,8 @@ public-url: $(installed) ## Tell a running Tidemill the URL of your tunnel (URL=
 	@$(node) local/change-public-url.ts "$(URL)"
 
 .PHONY: down
-down: $(installed) ## Stop what `make up` started; the data stays
-	@$(node) local/down.ts
+down: ## Stop what `make up` started; the data stays
+	@if [ -x $(node) ]; then $(node) local/down.ts; else sh local/down.sh; fi
 
 .PHONY: console
 console: $(installed) ## The console with hot reload, beside a running `make up` or the API of TIDEMILL_API_URL
@@ -86,8 +86,8 @@ chaos-controls: servers ## Break each promise in the code, one at a time: the sa
 	TEST_DEEP=1 CHAOS_CONTROLS="$(or $(ONLY),all)" $(node) $(bin)/vitest run --project faults-chaos test/faults/chaos/controls
 
 .PHONY: controls
-controls: servers ## Break each promise in the code, one at a time: a file of make test must turn red (ONLY=retention for some)
-	TEST_DEEP=1 CONTROLS_ONLY="$(ONLY)" $(node) $(bin)/vitest run --project controls test/controls/controls.deep
+controls: $(if $(LIST),$(installed),servers) ## Break each promise in the code, one at a time: a file of make test must turn red (ONLY=retention for some, LIST=1 says which file)
+	@$(if $(LIST),$(node) test/controls/list.ts,TEST_DEEP=1 CONTROLS_ONLY="$(ONLY)" $(node) $(bin)/vitest run --project controls test/controls/controls.deep)
 
 .PHONY: fuzz
 fuzz: servers ## Minutes: 100,000 bodies from POST to DuckDB, Postgres and BigQuery's double, compared with another reader of JSON (BODIES=…, SEED=7 for the same again)
@@ -155,12 +155,12 @@ kind-down: $(installed) ## Remove that cluster
 
 .PHONY: clean
 clean: ## Stop it, and remove all its data in .tidemill and the installed packages (downloaded servers stay cached)
-	@[ ! -x $(node) ] || $(node) local/down.ts
+	@$(MAKE) down
 	rm -rf .tidemill node_modules
 
 .PHONY: lint
 lint: $(installed)
-	@$(MAKE) --jobs=2 --output-sync=target style types
+	@$(MAKE) --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) style types
 
 .PHONY: style types unit
 # What hasn't changed since the last time isn't checked again, nor is its style unless it imports what has.
@@ -186,6 +186,6 @@ $(installed): $(packages)
 # What the lock file names, and nothing else.
 $(packages): package-lock.json
 	@command -v npm >/dev/null || { echo "Tidemill needs Node.js 20 or later with npm. Install it from https://nodejs.org and run make again."; exit 1; }
-	npm ci --no-progress --loglevel=error
+	@sh tools/install.sh
 	@[ -x $(node) ] || { echo "npm has installed no Node of its own, which it has for Linux and macOS on x64 and arm64: is it set to omit optional packages, or did its download fail? Run make again."; exit 1; }
 	@touch $@

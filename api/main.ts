@@ -80,7 +80,7 @@ export async function main(version: string): Promise<number> {
 	).then(
 		(connected) => {
 			nats = connected;
-			void warnOfSharedAccount(connected, "api", log);
+			void warnOfSharedAccount(connected, { role: "api", registry, log });
 		},
 		(error) => {
 			if (!stopping.aborted) throw error;

@@ -44,6 +44,6 @@ test.each([
 test("a mode of TLS that Postgres doesn't have is told with those it has", () => {
 	const options = { postgres: "db", postgresSecret: "pg", sslMode: "prefer" };
 	expect(() => specOf(options)).toThrow(
-		'--ssl-mode is "prefer", but must be one of verify-full, verify-ca, require, disable',
+		'--ssl-mode is "prefer". It must be verify-full, which checks whose server it is, verify-ca or require; or disable, for a server on the loopback',
 	);
 });

@@ -6,6 +6,7 @@ import {
 	type Run,
 	runKind,
 } from "../crds/generated/types.ts";
+import { hasCounted } from "../crds/run.ts";
 import {
 	type Cluster,
 	chooseCluster,
@@ -75,6 +76,7 @@ async function newestRun(
 	});
 	const createdOf = (run: Run) => run.metadata.creationTimestamp ?? "";
 	return items
+		.filter((run) => !hasCounted(run))
 		.toSorted((a, b) => createdOf(a).localeCompare(createdOf(b)))
 		.at(-1);
 }

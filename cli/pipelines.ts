@@ -37,7 +37,7 @@ export function define(pipelines: CommandGroup): void {
 		)
 		.option(
 			"--body-column <column>",
-			"a column with a value of the body, as name=/pointer or name=/pointer:Type, such as amount=/data/amount:Integer; it can be repeated",
+			"a column with a value of the body, as name=/pointer or name=/pointer:Type, such as amount=/data/amount:Integer; it can be repeated. Without a type, it has that of the source's tracking plan, or String",
 			(column: string, others: string[] = []) => [...others, column],
 		)
 		.option(

@@ -10,6 +10,7 @@ import { defineSend } from "./events/sending.ts";
 import {
 	readSecret,
 	requireSecret,
+	requireSigningSecret,
 	secretFileOption,
 	secretStdinOption,
 	writeSecret,
@@ -134,6 +135,7 @@ export function define(sources: CommandGroup): void {
 			const ref = secretRefOf(source);
 			const question = `The secret of source ${name}: `;
 			const secret = requireSecret(await readSecret(options, question));
+			requireSigningSecret(source.spec.webhook, secret);
 			await writeSecret(cluster, ref, secret, { replace: true });
 			print(`secret/${ref.name} written\n`);
 		});

@@ -1,10 +1,8 @@
-import { globSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fieldsOf, textOf } from "../test/support/manifests/broken-bounds.ts";
 import {
 	fieldAt,
-	readManifests,
+	readAcceptedManifests,
 	withField,
 } from "../test/support/manifests/manifest.ts";
 import { readResourceSchemas } from "./resource-schema.ts";
@@ -33,13 +31,7 @@ const free = [
 	/\.(tolerations\[0\]|matchExpressions\[0\])\.(key|value|values\[0\])$/,
 ];
 
-const accepted = [
-	"accepted.yaml",
-	...globSync(
-		join(import.meta.dirname, "../packages/warehouses/*/accepted.yaml"),
-	),
-].flatMap(readManifests);
-
+const accepted = readAcceptedManifests();
 const texts = readResourceSchemas().flatMap(({ kind, schema }) =>
 	[...fieldsOf(schema.properties!.spec!, ["spec"])].flatMap(
 		({ path, field }) => {

@@ -56,6 +56,13 @@ export const annotation = {
 	tokenExpires: "tidemill.dev/token-expires",
 	/** On the operator's Lease: what the installation claims for itself ({@link file://./installation-claims.ts}). */
 	claims: "tidemill.dev/claims",
+	/** On the operator's Lease: `shared` while its user is in the account of NATS that holds the streams. */
+	natsAccount: "tidemill.dev/nats-account",
+	/**
+	 * On the operator's Lease: `awaited` while NATS has the routes of another cluster, and the operator removes none; a person sets it to
+	 * `complete` by `tidemill restore --complete`.
+	 */
+	restore: "tidemill.dev/restore",
 	/** On a Run, and on what the REST API created for a request with an Idempotency-Key: the request. */
 	request: "tidemill.dev/request",
 } as const;

@@ -14,10 +14,12 @@ const words: Partial<Record<string, string>> = {
 	"^[a-z0-9]+(-[a-z0-9]+)*$":
 		"must be the name of a header in lower case, such as x-request-id",
 	"^(/([^~/]|~[01])*)+$": "must be a JSON Pointer, such as /order/id",
+	"^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$":
+		"must be a number as JSON has it, such as 7016 or 1.5e3",
 	"^([^{]|\\{+([^A-Za-z{]|$|(computed|header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
 		"must have no other name in braces than {header:NAME}, {queryParameter:NAME}, {bodyPointer:/a/b} and {computed}",
-	"^([^{\\x00-\\x1f\\x7f-\\x9f]|\\{+([^A-Za-z{\\x00-\\x1f\\x7f-\\x9f]|$|(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
-		"must have no control character, and no other name in braces than {header:NAME}, {queryParameter:NAME} and {bodyPointer:/a/b}",
+	"^([^{\\x00-\\x1f\\x7f-\\x9f]|\\{+([^A-Za-z{\\x00-\\x1f\\x7f-\\x9f]|$|(computed|header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}))*$":
+		"must have no control character, and no other name in braces than {header:NAME}, {queryParameter:NAME}, {bodyPointer:/a/b} and {computed}",
 	"^([a-z0-9]+-)*[a-z0-9]*hook[a-z0-9]*(-[a-z0-9]+)*$":
 		"must be the name of a header in lower case with hook in it, such as x-hook-secret",
 	"^\\{(header:[a-z0-9]+(-[a-z0-9]+)*|queryParameter:[A-Za-z0-9_.-]+|bodyPointer:(/([^~/{}]|~[01])*)+)\\}$":

@@ -11,6 +11,11 @@ export function hasEnded({ status }: Run | Operation): boolean {
 	return status?.completionTime !== undefined;
 }
 
+/** Whether a Run has counted rows for an Operation, a `dryRun`, and loaded none. */
+export function hasCounted({ status }: Run): boolean {
+	return status?.countedRows !== undefined;
+}
+
 /**
  * Reasons of a Pipeline's `Ready` that pause its schedule alone. A Run that a person starts is carried out all the same; with
  * any other reason it waits.

@@ -6,6 +6,7 @@ import {
 	instantsOfWallTime,
 	isTimeZone,
 	wallTimeAt,
+	zoneForm,
 } from "./wall-clock.ts";
 
 /** When a Pipeline runs. A slot is an instant on a whole minute. Instants are in milliseconds since the epoch. */
@@ -168,7 +169,6 @@ function wallSlots(cron: string, afterWallMs: number) {
 	});
 }
 
-export const zoneForm = "must be an IANA time zone, such as Europe/Berlin";
 export const cronForm =
 	'must have five fields (minute, hour, day of month, month, day of week), such as "30 6 * * 1-5"';
 

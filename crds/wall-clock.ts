@@ -3,6 +3,9 @@
  * same, so that arithmetic and cron work on it as in UTC.
  */
 
+/** What is said of a name that isn't one. */
+export const zoneForm = "must be an IANA time zone, such as Europe/Berlin";
+
 /** Of the IANA database. An offset such as `+02:00`, which `Intl` takes too, is none: it never changes its clocks. */
 export function isTimeZone(name: string): boolean {
 	if (/^[+-]/.test(name)) return false;

@@ -1,3 +1,4 @@
+import { shellWord } from "../packages/escapes/shell.ts";
 import {
 	ChildRecords,
 	hasEnded,
@@ -17,7 +18,7 @@ async function down(): Promise<number> {
 	const supervisor = await readOwner(home.lock);
 	const runs = supervisor !== undefined && isRunning(supervisor);
 	if (runs) {
-		console.log(`Stopping Tidemill in ${home.directory}.`);
+		console.log(`Stopping Tidemill in ${shellWord(home.directory)}.`);
 		process.kill(supervisor.pid, "SIGTERM");
 		if (!(await hasEnded(supervisor, stopTimeoutMs)))
 			throw new LocalError(
@@ -35,8 +36,8 @@ async function down(): Promise<number> {
 	}
 	console.log(
 		runs || orphans.length > 0
-			? `Stopped. The data stays in ${home.directory}.`
-			: `No Tidemill is running in ${home.directory}.`,
+			? `Stopped. The data stays in ${shellWord(home.directory)}.`
+			: `No Tidemill is running in ${shellWord(home.directory)}.`,
 	);
 	return 0;
 }

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { envFile } from "./env-file.ts";
 
@@ -11,10 +11,26 @@ test("any value survives the shell that sources the file", () => {
 	);
 });
 
-test("bin comes first on PATH, once", () => {
+const shells = ["sh", "bash", "zsh"].filter(
+	(shell) => spawnSync(shell, ["-c", ":"]).status === 0,
+);
+
+test.each(shells)("in %s bin comes first on PATH, once", (shell) => {
 	const file = envFile({}, "/my bin");
-	const script = `PATH=/usr/bin\n${file}${file}echo "$PATH"`;
-	expect(execFileSync("sh", ["-c", script], { encoding: "utf8" }).trim()).toBe(
-		"/my bin:/usr/bin",
+	const script = `PATH=/usr/bin:/bin\n${file}${file}echo "$PATH"`;
+	expect(execFileSync(shell, ["-c", script], { encoding: "utf8" }).trim()).toBe(
+		"/my bin:/usr/bin:/bin",
 	);
 });
+
+test.each(shells)(
+	"in %s the last home's values count, and nothing stays of another home",
+	(shell) => {
+		const first = envFile({ ONE: "a", TWO: "a" }, "/first/b*n");
+		const second = envFile({ ONE: "b" }, "/second/bin");
+		const script = `PATH=/usr/bin:/bin\n${first}PATH=/mine:$PATH\n${second}${second}echo "$ONE \${TWO-unset} $PATH"`;
+		expect(
+			execFileSync(shell, ["-c", script], { encoding: "utf8" }).trim(),
+		).toBe("b unset /second/bin:/mine:/usr/bin:/bin");
+	},
+);

@@ -28,17 +28,32 @@ export function environment(local: {
 	};
 }
 
-/** A file for `source`: exports variables and puts `bin` (kubectl, tidemill) first on PATH, once. */
+/**
+ * A file for `source`: exports variables and puts `bin` (kubectl, tidemill) first on PATH, once. What such a file of another home
+ * has set, it takes back first.
+ */
 export function envFile(
 	variables: Record<string, string>,
 	bin: string,
 ): string {
-	const exports = Object.entries(variables).map(
+	const all = {
+		...variables,
+		TIDEMILL_PATH: bin,
+		TIDEMILL_VARIABLES: Object.keys(variables).join(" "),
+	};
+	const exports = Object.entries(all).map(
 		([name, value]) => `export ${name}=${shellWord(value)}`,
 	);
-	return `${[
-		"# Written by make up. It holds passwords: don't share it.",
-		...exports,
-		`case ":$PATH:" in *:${shellWord(bin)}:*) ;; *) export PATH=${shellWord(bin)}:"$PATH" ;; esac`,
-	].join("\n")}\n`;
+	return `# Written by make up. It holds passwords: don't share it.
+while [ "\${TIDEMILL_PATH:-}" ]; do
+	case ":$PATH:" in *":$TIDEMILL_PATH:"*) ;; *) break ;; esac
+	PATH=:$PATH:
+	PATH=\${PATH%%":$TIDEMILL_PATH:"*}:\${PATH#*":$TIDEMILL_PATH:"}
+	PATH=\${PATH#:}
+	PATH=\${PATH%:}
+done
+[ -z "\${TIDEMILL_VARIABLES:-}" ] || eval "unset $TIDEMILL_VARIABLES"
+${exports.join("\n")}
+export PATH="$TIDEMILL_PATH:$PATH"
+`;
 }

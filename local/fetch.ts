@@ -6,14 +6,18 @@ import { createTerminal } from "./machine/terminal.ts";
 /** Gets the servers for tests and benchmarks that this machine lacks, and the programs that the command line names. */
 async function fetchServers(): Promise<number> {
 	const terminal = createTerminal();
+	const warnings: string[] = [];
 	try {
 		const more = process.argv.slice(2) as BinaryName[];
 		await resolveBinaries([...localServers, ...more], {
-			report: (name, text) => terminal.update(name, text),
+			report: (text) => terminal.update("servers", text),
+			say: (text) => terminal.say(text),
+			warn: (text) => warnings.push(text),
 		});
 	} finally {
 		terminal.settle();
 	}
+	for (const text of warnings) terminal.say(text);
 	return 0;
 }
 

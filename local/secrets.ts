@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type NatsRole, natsRoles } from "../operator/install/nats-users.ts";
-import { randomPassword } from "../operator/install/random-password.ts";
+import { randomPassword } from "../operator/install/secret-changes.ts";
 import {
 	type LocalHome,
 	readState,

@@ -13,6 +13,7 @@ import {
 	writeState,
 	writeWhole,
 } from "./machine/home.ts";
+import { withLock } from "./machine/lock.ts";
 import {
 	choosePorts,
 	freePort,
@@ -122,6 +123,12 @@ export async function prepareStack(
 				port: ports[name]!,
 				password: passwordOf(home, name),
 				onInstall: (text) => early.update(name, text),
+				alone: (folder, action) =>
+					withLock(
+						join(folder, "lock"),
+						({ pid }) => early.update(name, `waiting for process ${pid}`),
+						action,
+					),
 			});
 		}),
 	);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { relative } from "node:path";
+import { shellWord } from "../packages/escapes/shell.ts";
 import { stopSignal } from "../packages/service/start-order.ts";
 import { localServers } from "./binaries/pinned.ts";
 import { resolveBinaries } from "./binaries/resolve.ts";
@@ -8,6 +9,7 @@ import { buildConsole } from "./console-build.ts";
 import { ChildRecords, stopOrphans } from "./machine/child-records.ts";
 import { problem, runCommand } from "./machine/errors.ts";
 import { checkSpace, type LocalHome, locateHome } from "./machine/home.ts";
+import { portableStart } from "./machine/identity.ts";
 import { tryLock } from "./machine/lock.ts";
 import { Supervisor } from "./machine/supervisor.ts";
 import { createTerminal, type Terminal } from "./machine/terminal.ts";
@@ -37,24 +39,28 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 		process.env.TIDEMILL_PUBLIC_URL,
 		"TIDEMILL_PUBLIC_URL",
 	);
-	const lock = await tryLock(home.lock);
+	// By it local/down.sh knows this process again.
+	const psStart = portableStart(process.pid);
+	const lock = await tryLock(home.lock, { psStart });
 	if ("owner" in lock)
 		throw problem.alreadyRunning(home.directory, lock.owner.pid);
-	const notice = changeNotice(readPublicURL(home), publicURL);
+	const change = changeNotice(readPublicURL(home), publicURL);
 	writePublicURL(home, publicURL);
 	const records = new ChildRecords(home.children);
 	const supervisor = new Supervisor(home, records, terminal);
+	const notices: string[] = [];
 	let started: StartedStack | undefined;
 	try {
 		await removeOrphans(records, terminal);
 		started = await untilAborted(
 			stop,
-			startAll(home, supervisor, terminal, stop),
+			startAll(home, supervisor, terminal, stop, notices),
 		);
 		if (started) {
 			terminal.settle();
 			terminal.say(welcome(home, started, publicURL));
-			if (notice) terminal.say(notice);
+			if (change) notices.push(change);
+			for (const text of notices) terminal.say(text);
 			buildConsole(home, terminal, stop);
 			await untilAborted(stop, new Promise(() => {}));
 		}
@@ -65,7 +71,9 @@ async function up(home: LocalHome, terminal: Terminal): Promise<number> {
 		await lock.release();
 		terminal.settle();
 		if (started || stop.aborted)
-			terminal.say(`Tidemill has stopped. Its data is in ${home.directory}.`);
+			terminal.say(
+				`Tidemill has stopped. Its data is in ${shellWord(home.directory)}.`,
+			);
 	}
 }
 
@@ -74,11 +82,16 @@ async function startAll(
 	supervisor: Supervisor,
 	terminal: Terminal,
 	signal: AbortSignal,
+	notices: string[],
 ): Promise<StartedStack> {
 	const commands = await resolveBinaries([...localServers], {
 		signal,
-		report: (name, text) => terminal.update(name, text),
+		olderPatches: true,
+		report: (text) => terminal.update("servers", text),
+		say: (text) => terminal.say(text),
+		warn: (text) => notices.push(text),
 	});
+	terminal.done("servers", "found");
 	const stack = await prepareStack(home, commands, {
 		warehouseTypes: chosenWarehouses(process.env),
 		terminal,
@@ -117,16 +130,16 @@ function welcome(
 	{ variables, warehouses, consoleURL }: StartedStack,
 	publicURL = variables.TIDEMILL_RECEIVE_URL,
 ): string {
-	const env = relative(process.cwd(), home.env);
+	const env = shellWord(relative(process.cwd(), home.env));
 	return `
 Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
 
   webhooks     ${publicURL}/hooks/…
   REST API     ${variables.TIDEMILL_API_URL}
   console      ${consoleURL}
-  Kubernetes   KUBECONFIG=${variables.KUBECONFIG}
+  Kubernetes   KUBECONFIG=${shellWord(variables.KUBECONFIG!)}
   S3           ${variables.TIDEMILL_S3_ENDPOINT}/${variables.TIDEMILL_S3_BUCKET}
-${warehouses.map(addressLine).join("")}  logs         ${home.logs}/
+${warehouses.map(addressLine).join("")}  logs         ${shellWord(`${home.logs}/`)}
 
 Next, in another terminal (Ctrl-C here stops everything and keeps the data):
 

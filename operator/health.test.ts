@@ -25,6 +25,15 @@ test("an operator that watches and works is alive and ready", () => {
 	expect(reasonNotReady(parts())).toBeUndefined();
 });
 
+test("it isn't ready while a restore waits for a person's word", () => {
+	expect(reasonNotReady(parts({ restore: { isAwaited: true } }))).toContain(
+		"tidemill restore --complete",
+	);
+	expect(
+		reasonNotReady(parts({ restore: { isAwaited: false } })),
+	).toBeUndefined();
+});
+
 test.each<[string, Partial<OperatorParts>]>([
 	[
 		"the lease has expired, and this process has not noticed",

@@ -4,6 +4,7 @@ import type { KubeObject } from "../packages/kube/resource.ts";
 import type { Informer } from "../packages/kube/watch/informer.ts";
 import type { NatsState } from "../packages/service/nats/connection.ts";
 import type { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
+import type { RestoreGuard } from "./source/routes/restore-guard.ts";
 
 /** What the operator's health depends on. */
 export interface OperatorParts {
@@ -15,6 +16,8 @@ export interface OperatorParts {
 	/** Empty until NATS is reached. */
 	loops: Pick<ControllerLoop, "name" | "longestWorkMs">[];
 	election: Pick<LeaderElection, "isOverdue">;
+	/** Undefined until NATS is reached. */
+	restore?: Pick<RestoreGuard, "isAwaited">;
 }
 
 /** Why the process needs a restart; undefined if it doesn't. A hanging event loop gives no answer, which counts as well. */
@@ -37,6 +40,7 @@ export function reasonNotReady({
 	natsState,
 	permissions,
 	informers,
+	restore,
 }: OperatorParts): string | undefined {
 	if (natsState.isRefused) return natsState.reason;
 	if (!hasNats) return "waiting for NATS";
@@ -51,6 +55,8 @@ export function reasonNotReady({
 	const silent = informers.filter(({ silentMs }) => silentMs > oldMs);
 	if (silent.length > 0)
 		return `the apiserver has sent nothing about ${names(silent)} for more than ${minutes(oldMs)}`;
+	if (restore?.isAwaited)
+		return "NATS has the routes of another cluster: restore the resources, then run tidemill restore --complete";
 	return undefined;
 }
 

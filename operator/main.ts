@@ -16,6 +16,7 @@ import {
 } from "../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../packages/service/certificate-metrics.ts";
 import {
+	healthPart,
 	processRegistry,
 	startHealthServer,
 } from "../packages/service/health-server.ts";
@@ -24,7 +25,6 @@ import { natsServers } from "../packages/service/nats/address.ts";
 import { connectNats, NatsState } from "../packages/service/nats/connection.ts";
 import { Settings } from "../packages/service/settings.ts";
 import {
-	healthPart,
 	natsPart,
 	type ProcessPart,
 	runInOrder,
@@ -46,6 +46,7 @@ import {
 } from "./installation-events.ts";
 import { JobSlots } from "./jobs/slots.ts";
 import { OperatorMetrics } from "./metrics.ts";
+import { noteAccount } from "./nats-account.ts";
 import { reloadNats } from "./nats-reload.ts";
 import { NotificationOutbox } from "./notification/outbox.ts";
 import { createOperationController } from "./operation/controller.ts";
@@ -60,6 +61,7 @@ import { readOperatorSettings } from "./settings.ts";
 import { createSourceController } from "./source/controller.ts";
 import { createSourceDeletionController } from "./source/deletion/controller.ts";
 import { createRouteController } from "./source/routes/controller.ts";
+import { RestoreGuard } from "./source/routes/restore-guard.ts";
 import { natsClaim, RouteBuckets } from "./source/routes/route-buckets.ts";
 import { ShardBacklogs } from "./source/shard-backlogs.ts";
 import { createTrackingPlanController } from "./tracking-plan/controller.ts";
@@ -142,12 +144,18 @@ export async function main(): Promise<number> {
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
 	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
+	const registry = processRegistry();
 	const healthServer = healthPart("operator", log, () => {
-		const registry = processRegistry();
 		registerKubeMetrics(registry);
 		observeBacklogs(registry, async () => (health.hasNats ? backlogs() : []));
 		observeCertificates(registry, natsServers(env, log));
-		metrics = new OperatorMetrics(registry, informers, claims, permissions);
+		metrics = new OperatorMetrics(
+			registry,
+			informers,
+			claims,
+			permissions,
+			() => health.restore?.isAwaited ?? false,
+		);
 		return startHealthServer(env, {
 			port: env.port("HEALTH_PORT", 8_081),
 			live: () => reasonNotAlive(health),
@@ -159,7 +167,6 @@ export async function main(): Promise<number> {
 	const natsConnection = natsPart(async (stopping) => {
 		nats = await connectNats(env, "operator", log, stopping, health.natsState);
 		health.hasNats = true;
-		void warnOfSharedAccount(nats, "operator", log);
 		return nats;
 	});
 
@@ -198,6 +205,12 @@ export async function main(): Promise<number> {
 		name: "caches",
 		start: async () => {
 			const buckets = { replicas: settings.bucketReplicas, log };
+			const restore = new RestoreGuard(
+				client,
+				{ namespace: settings.leaseNamespace, name: settings.leaseName },
+				log,
+			);
+			health.restore = restore;
 			const context = {
 				...settings,
 				statusIntervalMs: settings.sourceStatusIntervalMs,
@@ -210,6 +223,7 @@ export async function main(): Promise<number> {
 				ledgers: new LedgerView(nats, log),
 				routes: new RouteBuckets(nats, buckets),
 				outbox: new NotificationOutbox(nats, buckets),
+				restore,
 				plans: new PlanVersions(),
 				shardBacklogs: new ShardBacklogs(backlogs, log),
 				slots: new JobSlots(settings.jobLimits),
@@ -258,6 +272,16 @@ export async function main(): Promise<number> {
 				if (tracing) traceRuns(tracing, informers.runs);
 				const { natsReloadIntervalMs, deployment, leaseNamespace } = settings;
 				await claims.releaseOthers();
+				void warnOfSharedAccount(nats, {
+					...{ role: "operator", registry, log },
+					onLook: (isOwn) =>
+						void noteAccount(
+							client,
+							{ namespace: leaseNamespace, name: settings.leaseName },
+							isOwn,
+							log,
+						),
+				});
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
 					...[claims.findings, missingNamespaces(permissions)].map((findings) =>

@@ -67,14 +67,23 @@ function world(
 		informers,
 		{ overlaps: [{ claim: "shop", other: "two/operator", isOurs: true }] },
 		{ namesOf },
+		() => true,
 		() => now,
 	);
 	const lines = async (name: string) =>
 		(await registry.metrics())
 			.split("\n")
-			.filter((line) => line.startsWith(`${name}{`));
+			.filter(
+				(line) => /[{ ]/.test(line[name.length] ?? "") && line.startsWith(name),
+			);
 	return { metrics, runs, lines };
 }
+
+test("a restore that waits for a person's word is told", async () => {
+	expect(await world().lines("tidemill_restore_awaited")).toEqual([
+		"tidemill_restore_awaited 1",
+	]);
+});
 
 test("resources are counted by kind, account and Ready", async () => {
 	expect(await world().lines("tidemill_resources")).toEqual([

@@ -46,6 +46,7 @@ export class OperatorMetrics {
 		informers: ObservedInformers,
 		claims: Pick<InstallationClaimer, "overlaps">,
 		permissions: Pick<NamespacePermissions, "namesOf">,
+		isRestoreAwaited: () => boolean,
 		now: () => number = Date.now,
 	) {
 		this.#informers = informers;
@@ -182,6 +183,12 @@ export class OperatorMetrics {
 						1,
 					);
 			},
+		);
+		gauge(
+			"restore_awaited",
+			"1 while NATS has the routes of another cluster, so that the operator removes none until somebody runs `tidemill restore --complete`.",
+			[],
+			(gauge) => gauge.set(isRestoreAwaited() ? 1 : 0),
 		);
 		for (const [name, help, type] of [
 			[

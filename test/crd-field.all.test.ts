@@ -37,7 +37,7 @@ test("a new field of a CRD changes that file and pages of the reference, and not
 	const changed = [];
 	for (const file of files)
 		if (await differs(join(root, file), join(copy, file))) changed.push(file);
-	expect(changed).toEqual([crd, "docs/reference/resources.md"]);
+	expect(changed).toEqual([crd, "docs/reference/pipeline.md"]);
 	const types = await readFile(join(copy, "crds/generated/types.ts"), "utf8");
 	expect(types).toContain("maxRunsPerDay?: number;");
 });

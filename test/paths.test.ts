@@ -1,5 +1,5 @@
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
@@ -59,6 +59,25 @@ test("no number of a decision stands twice, and its title has it", () => {
 	expect(numbers.filter((one, i) => numbers.indexOf(one) !== i)).toEqual([]);
 	const titled = decisions.map((file) => parseInt(textOf(file).slice(2), 10));
 	expect(titled).toEqual(numbers);
+});
+
+/** Of what code reads beside itself or elsewhere in the repository: as texts from its own folder on. */
+const ownPath =
+	/import\.meta\.dirname,\s*((?:"[^"*]+",?\s*)+)\)|new URL\(\s*("\.[^"*]+"),\s*import\.meta\.url/g;
+
+/** Programs make these when they first need them. */
+const isMade = /(^|\/)(dist|generated|\.tidemill|\.compile-cache)(\/|$)/;
+
+test("each path from a file's own folder is there", () => {
+	const gone = globSync("**/*.{ts,tsx}", { cwd: root, exclude }).flatMap(
+		(file) =>
+			[...textOf(file).matchAll(ownPath)]
+				.map(([, names, url]) => (names ?? url)!.match(/(?<=")[^",]+(?=")/g)!)
+				.map((names) => join(dirname(file), ...names))
+				.filter((one) => !isMade.test(one) && !isThere(one))
+				.map((one) => `${file} reads ${one}`),
+	);
+	expect(gone).toEqual([]);
 });
 
 /** The path, and each shorter one that a reader finds it by. */

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { searchOptions } from "../docs/.vitepress/search.ts";
 import { walk } from "../docs/.vitepress/sidebar.ts";
 import { commandsOf } from "../docs/.vitepress/theme/commands.ts";
 import { consoleExamples } from "./support/examples/console-examples.ts";
+import { searches } from "./support/site/searches.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "docs/.vitepress/dist");
@@ -84,6 +86,20 @@ test('the "next" links lead from the front page through all pages whose commands
 	}
 });
 
+test.each(searches)(
+	"the search for %s has a page and heading that answers it among the first three",
+	async (query, ...answers) => {
+		const found = (await searchIndex())
+			.search(query)
+			.slice(0, 3)
+			.map(({ id }) => String(id).replace(/^\//, ""));
+		// A page alone stands for each of its headings.
+		const isAnswer = (at: string) =>
+			answers.some((one) => at === one || at.split("#")[0] === one);
+		expect(found.some(isAnswer), found.join(", ")).toBe(true);
+	},
+);
+
 test("the copy button takes a block's commands, without prompts and without what they print", () => {
 	expect(commandsOf("$ echo 1\n1\n$ echo '$ 2'\n$ 2\n")).toEqual([
 		"echo 1",
@@ -97,6 +113,24 @@ test("the copy button takes a block's commands, without prompts and without what
 		'curl "$url"',
 	]);
 });
+
+/** The index of the built site, as its search box opens it. */
+async function searchIndex(): Promise<{
+	search(query: string): { id: string }[];
+}> {
+	const [file] = globSync("assets/chunks/@localSearchIndexroot.*.js", {
+		cwd: dist,
+	});
+	const { default: index } = await import(join(dist, file!));
+	const { default: MiniSearch } = await import(
+		join(root, "docs/node_modules/minisearch/dist/es/index.js")
+	);
+	return MiniSearch.loadJSON(index, {
+		fields: ["title", "titles", "text"],
+		storeFields: ["title", "titles"],
+		searchOptions,
+	});
+}
 
 /** An element's `textContent`, as a browser has it. */
 function textOf(html: string): string {

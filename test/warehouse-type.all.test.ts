@@ -66,8 +66,8 @@ export const open: WarehouseModule["open"] = () => ({
 	async typesOf() {
 		return undefined;
 	},
-	erasing() {
-		throw new Error("It has no rows to erase");
+	rowAccess() {
+		throw new Error("It has no rows");
 	},
 	async load() {},
 	async check() {},
@@ -82,7 +82,7 @@ const probe = `import { apiResources } from "./api/resources/api-resource.ts";
 import { specOf } from "./cli/destinations.ts";
 import { validateSpec } from "./crds/spec-validator.ts";
 import { parseCheckInput } from "./ingest/job/input.ts";
-import { openWarehouse } from "./ingest/load/warehouse.ts";
+import { openWarehouse } from "./ingest/load/generated/warehouses.ts";
 import { decide } from "./operator/destination/decide.ts";
 import { destinationWith, now, stateWith } from "./test/support/examples/destination-examples.ts";
 

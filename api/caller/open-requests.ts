@@ -1,17 +1,16 @@
+import { FairRoom } from "../../packages/fair/fair-room.ts";
 import { RequestError } from "../http/errors.ts";
 
 /**
  * Shares the places for connections between those who have a valid token, because a request holds its place for as long as it is sent,
- * waits, or follows a log. Each may have as many requests open as there are free places (the dynamic threshold of Choudhury and
- * Hahne, as in FairQuota): one alone half of all, and however many have their share, the next one still gets one.
+ * waits, or follows a log. One alone may have half of all.
  */
 export class OpenRequests {
-	readonly #places: number;
-	readonly #open = new Map<string, number>();
-	#total = 0;
+	readonly #places: FairRoom;
 
 	constructor(places: number) {
-		this.#places = places;
+		// The last place is somebody's, too.
+		this.#places = new FairRoom(places + 1);
 	}
 
 	/**
@@ -19,22 +18,12 @@ export class OpenRequests {
 	 * subject's share.
 	 */
 	open(subject: string): () => void {
-		const own = this.#open.get(subject) ?? 0;
-		if (own >= this.#places - this.#total)
+		if (!this.#places.take(subject, 1))
 			throw new RequestError(
 				"RateLimited",
-				`${own} requests are open; all tokens of an account count together. Let some of them end, such as followed logs, and retry.`,
+				`${this.#places.takenBy(subject)} requests are open; all tokens of an account count together. Let some of them end, such as followed logs, and retry.`,
 				{ headers: { "retry-after": "1" } },
 			);
-		this.#total++;
-		this.#open.set(subject, own + 1);
-		return () => this.#close(subject);
-	}
-
-	#close(subject: string): void {
-		this.#total--;
-		const left = this.#open.get(subject)! - 1;
-		if (left > 0) this.#open.set(subject, left);
-		else this.#open.delete(subject);
+		return () => this.#places.giveBack(subject, 1);
 	}
 }

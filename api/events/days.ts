@@ -2,10 +2,10 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import {
+	type AddedLedger,
+	addedKey,
 	type DeletedLedger,
 	furtherKey,
-	type ReleasedLedger,
-	releasedKey,
 	type SourceLedger,
 	sumOfLedgers,
 } from "../../packages/contracts/ledger.ts";
@@ -22,7 +22,7 @@ import { placeOf, requireSource } from "./sources.ts";
 /** What archive counted of a Source. */
 export interface DayCounts {
 	ledger: SourceLedger | undefined;
-	released: ReleasedLedger | undefined;
+	released: AddedLedger | undefined;
 }
 
 /** `GET /v1/sources/{name}/days`: what came on each of the last 31 dates, and which Pipelines have loaded it. */
@@ -140,7 +140,7 @@ export function readCountsFrom(
 			...shards.map((shard) => furtherKey(sourceKey, shard)),
 		];
 		const [released, ...ledgers] = await Promise.all([
-			read(releasedKey(sourceKey)) as Promise<ReleasedLedger | undefined>,
+			read(addedKey(sourceKey)) as Promise<AddedLedger | undefined>,
 			...keys.map(
 				(key) => read(key) as Promise<SourceLedger | DeletedLedger | undefined>,
 			),

@@ -6,6 +6,7 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
+import { hasCounted } from "../../crds/run.ts";
 import {
 	anyTypesTableOf,
 	quarantineTableOf,
@@ -188,6 +189,7 @@ export function loadOf(
 			(run) =>
 				run.spec.pipelineRef.name === pipeline &&
 				run.status?.phase === "Succeeded" &&
+				!hasCounted(run) &&
 				run.status.layout?.sourceKey === event.sourceKey &&
 				hasIt(run.status.snapshotTime) &&
 				isWithin(date, run.status.dates),

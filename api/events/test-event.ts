@@ -96,6 +96,11 @@ function urlOf({ metadata: { name }, spec, status }: Source): string {
 				"Conflict",
 				`The source "${name}" asks for a token, which this API can't read. Send the event yourself: curl --header "Authorization: Bearer <token>" --json '{"type":"test"}' <webhookURL>`,
 			);
+		case "JWT":
+			throw new RequestError(
+				"Conflict",
+				`The source "${name}" asks for a JSON Web Token, which only its issuer can sign. Send a test event from the sender's own settings.`,
+			);
 		case "Signature":
 			throw new RequestError(
 				"Conflict",

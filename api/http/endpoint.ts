@@ -4,7 +4,7 @@ import type {
 	TailPosition,
 } from "../../packages/contracts/event-tail.ts";
 import type {
-	ReleasedLedger,
+	AddedLedger,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
 import type { LogRequest } from "../../packages/contracts/manifest.ts";
@@ -119,7 +119,7 @@ export interface ArchiveClient {
 		shards: readonly number[],
 	) => Promise<{
 		ledger: SourceLedger | undefined;
-		released: ReleasedLedger | undefined;
+		released: AddedLedger | undefined;
 	}>;
 	/** Follows the events of a Source that was read with `client`, until the signal fires. */
 	followArchive: (

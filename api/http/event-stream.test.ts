@@ -1,3 +1,4 @@
+import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { EventStream, OpenStreams } from "./event-stream.ts";
@@ -10,6 +11,26 @@ test("a reader that falls behind is told so, and is cut off", async () => {
 	const all = await text(stream.body);
 	expect(all.length).toBeLessThan(1.5 * 1024 * 1024);
 	expect(all.split("\n\n").at(-2)).toContain('"reason":"SlowReader"');
+});
+
+test("a reader that doesn't take a part in time is cut off, also when that has left the stream for the answer", async () => {
+	const answer = new PassThrough({ highWaterMark: 1_000 });
+	const stream = new EventStream(undefined, answer);
+	stream.body.pipe(answer);
+	stream.send("object", { body: "x".repeat(200_000) });
+	await stream.whenRead(0);
+	expect(stream.signal.aborted).toBe(true);
+	expect(await text(answer)).toContain('"reason":"SlowReader"');
+});
+
+test("a part that its reader takes in time ends nothing", async () => {
+	const answer = new PassThrough({ highWaterMark: 1_000 });
+	const stream = new EventStream(undefined, answer);
+	stream.body.pipe(answer);
+	stream.send("object", { body: "x".repeat(200_000) });
+	answer.resume();
+	await stream.whenRead(60_000);
+	expect(stream.signal.aborted).toBe(false);
 });
 
 test("a client that leaves ends the tail", async () => {

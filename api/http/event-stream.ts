@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
+import { PassThrough, type Writable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { ApiRequest } from "./endpoint.ts";
 import { RequestError } from "./errors.ts";
@@ -9,17 +9,25 @@ const heartbeatMs = 10_000;
 /** How long a client waits before it connects again. */
 const retryMs = 2_000;
 
+const slow =
+	"The client reads more slowly than events come. Connect again with Last-Event-ID.";
+
 /** An answer of server-sent events (WHATWG HTML, "Server-sent events"). A reader that falls behind is cut off. */
 export class EventStream {
 	/** The body of the answer. */
 	readonly body = new PassThrough();
 	readonly #over = new AbortController();
 	readonly #maxUnreadBytes: number;
+	readonly #answer: Writable | undefined;
 	#hasEnded = false;
 
-	/** @param maxUnreadBytes that a reader may leave unread. */
-	constructor(maxUnreadBytes = 1024 * 1024) {
+	/**
+	 * @param maxUnreadBytes that a reader may leave unread. @param answer where the body goes: it holds a part that is on its way, however
+	 * long that is.
+	 */
+	constructor(maxUnreadBytes = 1024 * 1024, answer?: Writable) {
 		this.#maxUnreadBytes = maxUnreadBytes;
+		this.#answer = answer;
 		this.body.once("close", () => this.#over.abort());
 	}
 
@@ -40,10 +48,17 @@ export class EventStream {
 		);
 	}
 
-	/** Settles when the reader has taken most of what was sent, or is gone. */
-	async whenRead(): Promise<void> {
-		if (!this.body.writableNeedDrain || this.signal.aborted) return;
-		await once(this.body, "drain", { signal: this.signal }).catch(() => {});
+	/**
+	 * Settles when the reader has taken most of what was sent, or is gone.
+	 * @param withinMs a reader that takes longer is cut off.
+	 */
+	async whenRead(withinMs?: number): Promise<void> {
+		const late = withinMs === undefined ? [] : [AbortSignal.timeout(withinMs)];
+		const signal = AbortSignal.any([this.signal, ...late]);
+		for (const each of [this.body, this.#answer])
+			if (each?.writableNeedDrain && !signal.aborted)
+				await once(each, "drain", { signal }).catch(() => {});
+		if (signal.aborted && !this.signal.aborted) this.end("SlowReader", slow);
 	}
 
 	heartbeat(): void {
@@ -68,11 +83,7 @@ export class EventStream {
 		if (this.#hasEnded || this.signal.aborted) return;
 		this.body.write(text);
 		const unread = this.body.readableLength + this.body.writableLength;
-		if (unread > this.#maxUnreadBytes)
-			this.end(
-				"SlowReader",
-				"The client reads more slowly than events come. Connect again with Last-Event-ID.",
-			);
+		if (unread > this.#maxUnreadBytes) this.end("SlowReader", slow);
 	}
 }
 

@@ -26,6 +26,8 @@ export interface RequestBucketOptions {
 
 interface NatsIdempotencyStoreOptions extends RequestBucketOptions {
 	maxRecords?: number;
+	/** Milliseconds of a clock that never jumps. */
+	now?: () => number;
 }
 
 /** Records of idempotent requests in a NATS key-value bucket, which all replicas share. */
@@ -35,7 +37,11 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 
 	constructor(options: NatsIdempotencyStoreOptions) {
 		this.#bucket = new RequestBucket(options);
-		const { maxRecords = defaultMaxRecords, connection } = options;
+		const {
+			maxRecords = defaultMaxRecords,
+			now = () => performance.now(),
+			connection,
+		} = options;
 		this.#quota = new FairQuota({
 			countAll: () =>
 				this.#bucket.use(async (_, { streams }) => {
@@ -49,7 +55,7 @@ export class NatsIdempotencyStore implements IdempotencyStore {
 					`$KV.${bucket.requests}.${account}.*`,
 					timeoutMs,
 				),
-			now: () => performance.now(),
+			now,
 		});
 	}
 

@@ -12,6 +12,7 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
+import { signingSecretFault } from "../../crds/signing-secret.ts";
 import type { KindWithSpec } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { withoutLineEnd } from "../../packages/service/secret-files.ts";
@@ -81,6 +82,11 @@ export const sources: ApiResource<Source> = {
 			ref: "secretRefs",
 			description:
 				"The signing secrets, instead of `secretRefs`. The API keeps them in a Secret and never returns them.",
+			// A patch that keeps the scheme doesn't say it.
+			problemOf: (secret, { scheme }) =>
+				typeof scheme === "string"
+					? signingSecretFault(scheme, withoutLineEnd(secret))
+					: undefined,
 		},
 		{
 			at: ["webhook", "authorization", "signature", "custom", "publicKey"],

@@ -1,7 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+	afterEach,
+	beforeEach,
+	expect,
+	onTestFinished,
+	test,
+	vi,
+} from "vitest";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import { createLog } from "../../packages/service/log.ts";
@@ -11,6 +18,7 @@ import {
 	withoutArchive,
 	withoutKeys,
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
+import { EventStream } from "../http/event-stream.ts";
 import { createApi } from "../server.ts";
 
 const soon = { timeout: 60_000 };
@@ -24,8 +32,12 @@ let runsListed: PromiseWithResolvers<void>;
 /** Of the watch that runs: the next event, or none yet. */
 let next: PromiseWithResolvers<KubeObject>;
 
-/** An apiserver where a token is the name of a service account of the namespace `shop`, which may list and watch everything. */
+/**
+ * An apiserver where a token is the name of a service account, of the namespace `shop` unless another follows it after a dot. It may list
+ * and watch everything.
+ */
 function clientOf(token: string): KubeClient {
+	const [name, namespace = "shop"] = token.split(".");
 	return {
 		raw: async (_: string, path: string) =>
 			path.endsWith("selfsubjectrulesreviews")
@@ -39,7 +51,7 @@ function clientOf(token: string): KubeClient {
 				: {
 						status: {
 							userInfo: {
-								username: `system:serviceaccount:shop:${token}`,
+								username: `system:serviceaccount:${namespace}:${name}`,
 								groups: ["system:serviceaccounts"],
 							},
 						},
@@ -68,12 +80,16 @@ beforeEach(async () => {
 	objects = [];
 	runsListed = Promise.withResolvers();
 	next = Promise.withResolvers();
+	await serve(3);
+});
+
+async function serve(limit: number): Promise<void> {
 	stopping = new AbortController();
 	const log = createLog("test");
 	log.level = "silent";
 	api = createApi({
 		clientFor: clientOf,
-		rateLimit: { limit: 3, windowMs: 3_600_000 },
+		rateLimit: { limit, windowMs: 3_600_000 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
 		console: {
@@ -87,12 +103,14 @@ beforeEach(async () => {
 		stopping: stopping.signal,
 	});
 	url = await api.listen({ host: "127.0.0.1", port: 0 });
-});
+}
 
-afterEach(async () => {
+afterEach(stop);
+
+async function stop(): Promise<void> {
 	stopping.abort();
 	await api.close();
-});
+}
 
 function source(name: string, displayName: string, version: number) {
 	return {
@@ -150,7 +168,33 @@ test("a reader that takes nothing for a while is told of each object once, as it
 	expect(text).not.toContain("event: end");
 	expect(text.match(/"name":"s-0"/g)!.length).toBeLessThan(60);
 	quick.destroy();
-}, 120_000);
+});
+
+test("an object of more than 64 KiB goes to eight readers of an account at a time, and another account waits for none of them", async () => {
+	await stop();
+	await serve(100);
+	const taken = Promise.withResolvers<void>();
+	let sent = 0;
+	const whenRead = vi
+		.spyOn(EventStream.prototype, "whenRead")
+		.mockImplementation(async (withinMs) => {
+			if (withinMs === undefined) return;
+			sent++;
+			await taken.promise;
+		});
+	onTestFinished(() => whenRead.mockRestore());
+	objects = [source("large", "x".repeat(70_000), 1)];
+	const readers = await Promise.all(
+		Array.from({ length: 12 }, (_, n) => open(`r-${n}`)),
+	);
+	await expect.poll(() => sent, soon).toBe(8);
+	const stranger = await open("one.billing");
+	await expect.poll(() => sent, soon).toBe(9);
+	taken.resolve();
+	for (const reader of [...readers, stranger])
+		expect(await readUntil(reader, "event: ready")).toContain('"large"');
+	expect(sent).toBe(13);
+});
 
 test("a kind of thousands, which takes long to list, holds up no other", async () => {
 	objects = [source("one", "One", 1)];

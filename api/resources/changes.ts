@@ -1,5 +1,6 @@
 import { finished } from "node:stream";
 import { type Run, runKind } from "../../crds/generated/types.ts";
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { heldRights } from "../caller/rights.ts";
 import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
@@ -21,6 +22,14 @@ const reviewAgainMs = 5_000;
 const mostAtFirst = 500;
 /** Changed objects that a reader may not have taken yet. It gets each once, as it is when the reader takes it. */
 const maxPending = 50_000;
+/**
+ * An object whose JSON is longer is sent in turn: until its reader has taken it, it is in memory once more, beside that of a thousand
+ * other readers.
+ */
+const longText = 64 * 1024;
+const longTexts = new FairLimit({ atOnce: 32, atOncePerOwner: 8 });
+/** A reader that takes longer for one lets the account's others wait. */
+const takeWithinMs = 30_000;
 /** An object may be as large as etcd takes, 1.5 MB. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
@@ -60,12 +69,16 @@ export const followChanges: Handler = async (request, reply) => {
 	const kinds = await kindsOf(request);
 	// The place is taken for as long as the connection.
 	finished(reply.raw, streams.enter(request.account));
-	const stream = new EventStream(maxUnreadBytes);
+	const stream = new EventStream(maxUnreadBytes, reply.raw);
 	const review = reviewOf(request, kinds, stream);
 	const changes = new PendingChanges(kinds, request, review, stream);
 	return answerWithStream(request, reply, stream, {
 		name: "a stream of changes",
-		work: () => changes.run(),
+		work: () =>
+			changes.run().catch((error) => {
+				const { code, message } = requestErrorOf(error);
+				stream.end(code, message);
+			}),
 		every: [[review, reviewEveryMs]],
 	});
 };
@@ -73,6 +86,7 @@ export const followChanges: Handler = async (request, reply) => {
 /** What a reader has not got yet. It is bounded by the number of objects, not by that of their changes. */
 class PendingChanges {
 	readonly #stream: EventStream;
+	readonly #account: string;
 	readonly #views: Map<string, SharedView>;
 	/** `<kind>/<name>` each. */
 	readonly #pending = new Set<string>();
@@ -88,6 +102,7 @@ class PendingChanges {
 		stream: EventStream,
 	) {
 		this.#stream = stream;
+		this.#account = account;
 		this.#views = new Map(
 			inOrder(kinds).map((kind) => [
 				kind,
@@ -146,11 +161,21 @@ class PendingChanges {
 			if (this.#stream.signal.aborted) return;
 			this.#pending.delete(key);
 			const [kind, name] = key.split("/") as [string, string];
-			const json = this.#views.get(kind)!.get(name);
-			if (json === undefined) this.#stream.send("deleted", { kind, name });
+			const view = this.#views.get(kind)!;
+			if (view.lengthOf(name) <= longText) await this.#send(kind, name, view);
 			else
-				this.#stream.sendJson("object", `{"kind":"${kind}","object":${json}}`);
+				await longTexts.run(this.#account, async () => {
+					await this.#send(kind, name, view);
+					await this.#stream.whenRead(takeWithinMs);
+				});
 		}
+	}
+
+	async #send(kind: string, name: string, view: SharedView): Promise<void> {
+		const { signal } = this.#stream;
+		const json = signal.aborted ? undefined : await view.get(name);
+		if (json === undefined) this.#stream.send("deleted", { kind, name });
+		else this.#stream.sendJson("object", `{"kind":"${kind}","object":${json}}`);
 	}
 }
 

@@ -83,6 +83,25 @@ test.each(["", 1, null, ["x"], "fifteen letters", "sixteen\tletters!", "\n"])(
 	},
 );
 
+test("a signing secret of the wrong kind is refused with what is right, and never quoted", () => {
+	const taken = (scheme: string | undefined, ...secrets: string[]) =>
+		takeSecrets(
+			secretFields,
+			sourceOf({ type: "Signature", signature: { scheme, secrets } }),
+			"shop",
+		).errors;
+	expect(taken("Stripe", "whsec_1", "sk_live_51H\n")).toEqual([
+		{
+			path: "webhook.authorization.signature.secrets",
+			message:
+				'is a secret key of an API. Right is the endpoint\'s signing secret, "whsec_…"',
+		},
+	]);
+	expect(taken("Stripe", "whsec_1")).toEqual([]);
+	// A patch that keeps the scheme: operator tells.
+	expect(taken(undefined, "sk_live_51H")).toEqual([]);
+});
+
 test("a body without secrets stays as it is", () => {
 	for (const body of [
 		{},

@@ -18,8 +18,8 @@ export interface SecretField {
 	/** The field in the CRD: a reference or a list of references. */
 	ref: "secretRef" | "secretRefs";
 	description: string;
-	/** What a secret must be; undefined if this one is. */
-	problemOf?(secret: string): string | undefined;
+	/** What a secret must be; undefined if this one is. @param parent the object that the request gives it in. */
+	problemOf?(secret: string, parent: JsonObject): string | undefined;
 	/** Another field that the request gives with it, for the same Secret, to which the reference is as a whole. */
 	beside?: { inline: string; description: string };
 	/** For a secret that goes to an address: who gives it says where, so that nobody else has chosen that. */
@@ -137,24 +137,27 @@ function referenceTo(field: SecretField, name: string, values: object) {
 function problemOf(
 	field: SecretField,
 	name: string,
-	{ [name]: given, [field.ref]: reference }: JsonObject,
+	parent: JsonObject,
 	isPatch: boolean,
 ): string | undefined {
+	const { [name]: given, [field.ref]: reference } = parent;
 	if (reference !== undefined && !(isPatch && reference === null))
 		return `must not be combined with ${field.ref}`;
 	const isSecret = (value: unknown) =>
 		typeof value === "string" &&
 		value.length > 0 &&
 		value.length <= maxSecretLength;
+	const problem = (secret: unknown) =>
+		field.problemOf?.(secret as string, parent);
 	if (isList(field))
 		return Array.isArray(given) &&
 			given.length >= 1 &&
 			given.length <= 5 &&
 			given.every(isSecret)
-			? undefined
+			? given.map(problem).find((found) => found !== undefined)
 			: `must be a list of 1 to 5 strings of 1 to ${maxSecretLength} characters`;
 	return isSecret(given)
-		? field.problemOf?.(given as string)
+		? problem(given)
 		: `must be a string of 1 to ${maxSecretLength} characters`;
 }
 

@@ -1,3 +1,6 @@
+import { hash } from "node:crypto";
+import { FairLimit } from "../../packages/fair/fair-limit.ts";
+import { FairRoom } from "../../packages/fair/fair-room.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import {
 	ageOf,
@@ -36,8 +39,13 @@ export interface Visitor {
 export interface SharedView {
 	/** Settles once all that is there has been listed. */
 	listed: Promise<void>;
-	/** What the API shows of an object, as JSON; undefined if there is none of the name. */
-	get(name: string): string | undefined;
+	/**
+	 * What the API shows of an object, as JSON; undefined if there is none of the name. The apiserver is asked, with the visitor's
+	 * token, for what there was no room to hold; throws as the client does.
+	 */
+	get(name: string): Promise<string | undefined>;
+	/** How long that is about; 0 if there is none of the name. */
+	lengthOf(name: string): number;
 	/** Names, the newest object first. */
 	names(): string[];
 	leave(): void;
@@ -45,25 +53,37 @@ export interface SharedView {
 
 /** Whose tabs are closed together leave together; the watch doesn't pass through all of them. */
 const moveAfterMs = 250;
+/**
+ * Of all texts that are held, in characters, which accounts share: each is one that strangers fill. A character takes one byte, or
+ * two in a text with others than Latin-1.
+ */
+const textRoom = 64 * 1024 ** 2;
+/** Of what isn't held, so many are read at once. */
+const reads = new FairLimit({ atOnce: 8, atOncePerOwner: 2 });
 
 /** One watch for each kind and namespace, however many visitors there are. It runs while there is one. */
 export class SharedWatches {
 	readonly #log: Logger;
 	readonly #watches = new Map<string, SharedWatch>();
+	readonly #room: FairRoom;
 
-	constructor(log: Logger) {
+	/** @param room for texts, in characters. */
+	constructor(log: Logger, room = textRoom) {
 		this.#log = log;
+		this.#room = new FairRoom(room);
 	}
 
 	join(watched: WatchedKind, namespace: string, visitor: Visitor): SharedView {
 		const key = `${watched.kind.plural}/${namespace}`;
 		const watch =
-			this.#watches.get(key) ?? new SharedWatch(watched, namespace, this.#log);
+			this.#watches.get(key) ??
+			new SharedWatch(watched, namespace, this.#room, this.#log);
 		this.#watches.set(key, watch);
 		watch.join(visitor);
 		return {
 			listed: watch.listed,
-			get: (name) => watch.get(name),
+			get: (name) => watch.get(name, visitor.client),
+			lengthOf: (name) => watch.lengthOf(name),
 			names: () => watch.names(),
 			leave: () => {
 				watch.leave(visitor);
@@ -74,9 +94,10 @@ export class SharedWatches {
 	}
 }
 
-/** What is held of an object. */
+/** What is held of an object, beside its text if there is room. */
 interface ShownObject extends KubeObject {
-	json: string;
+	digest: string;
+	length: number;
 }
 
 /**
@@ -89,17 +110,26 @@ class SharedWatch implements WatchSink<ShownObject> {
 	readonly #setListed: () => void;
 	readonly #watched: WatchedKind;
 	readonly #namespace: string;
+	readonly #room: FairRoom;
 	readonly #log: Logger;
 	readonly #objects = new Map<string, ShownObject>();
+	/** The newest of each object, by name. */
+	readonly #texts = new Map<string, string>();
 	/** In the order in which they came. */
 	readonly #visitors = new Set<Visitor>();
 	#held: { by: Visitor; stop: AbortController } | undefined;
 	/** Of what it holds. */
 	#version: string | undefined;
 
-	constructor(watched: WatchedKind, namespace: string, log: Logger) {
+	constructor(
+		watched: WatchedKind,
+		namespace: string,
+		room: FairRoom,
+		log: Logger,
+	) {
 		this.#watched = watched;
 		this.#namespace = namespace;
+		this.#room = room;
 		this.#log = log;
 		const { promise, resolve } = Promise.withResolvers<void>();
 		this.listed = promise;
@@ -119,7 +149,10 @@ class SharedWatch implements WatchSink<ShownObject> {
 		this.#visitors.delete(visitor);
 		if (this.#held?.by !== visitor) return;
 		this.#held.stop.abort();
-		if (this.isOver) return;
+		if (this.isOver) {
+			for (const name of this.#texts.keys()) this.#holdText(name, undefined);
+			return;
+		}
 		const held = this.#held;
 		setTimeout(() => {
 			const [next] = this.#visitors;
@@ -127,8 +160,19 @@ class SharedWatch implements WatchSink<ShownObject> {
 		}, moveAfterMs);
 	}
 
-	get(name: string): string | undefined {
-		return this.#objects.get(name)?.json;
+	async get(name: string, client: KubeClient): Promise<string | undefined> {
+		if (!this.#objects.has(name)) return undefined;
+		const text = this.#texts.get(name);
+		if (text !== undefined) return text;
+		const { kind, view } = this.#watched;
+		return reads.run(this.#namespace, async () => {
+			const object = await client.get(kind, name, this.#namespace);
+			return object && JSON.stringify(view(object));
+		});
+	}
+
+	lengthOf(name: string): number {
+		return this.#objects.get(name)?.length ?? 0;
 	}
 
 	names(): string[] {
@@ -140,9 +184,12 @@ class SharedWatch implements WatchSink<ShownObject> {
 	kept(object: ShownObject): ShownObject {
 		const { name, namespace, uid, resourceVersion, creationTimestamp } =
 			object.metadata;
+		const text = JSON.stringify(this.#watched.view(object));
+		this.#holdText(name, text);
 		return {
 			metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-			json: JSON.stringify(this.#watched.view(object)),
+			digest: hash("sha256", text),
+			length: text.length,
 		} as ShownObject;
 	}
 
@@ -150,18 +197,34 @@ class SharedWatch implements WatchSink<ShownObject> {
 		const there = new Set(objects.map(({ metadata }) => metadata.name));
 		for (const object of this.#objects.values())
 			if (!there.has(object.metadata.name)) this.remove(object);
+		// A list that failed may have brought what is gone.
+		for (const name of this.#texts.keys())
+			if (!there.has(name)) this.#holdText(name, undefined);
 		for (const object of objects) this.put(object);
 	}
 
 	put(object: ShownObject): void {
 		const { name } = object.metadata;
-		if (this.#objects.get(name)?.json === object.json) return;
+		if (this.#objects.get(name)?.digest === object.digest) return;
 		this.#objects.set(name, object);
 		this.#notify(name);
 	}
 
 	remove({ metadata: { name } }: KubeObject): void {
+		this.#holdText(name, undefined);
 		if (this.#objects.delete(name)) this.#notify(name);
+	}
+
+	/** Of what there is no room for, the apiserver is asked when it is sent. After the last visitor nothing is held. */
+	#holdText(name: string, text: string | undefined): void {
+		const before = this.#texts.get(name);
+		if (before !== undefined) {
+			this.#texts.delete(name);
+			this.#room.giveBack(this.#namespace, before.length);
+		}
+		if (text === undefined || this.isOver) return;
+		if (this.#room.take(this.#namespace, text.length))
+			this.#texts.set(name, text);
 	}
 
 	#notify(name: string): void {

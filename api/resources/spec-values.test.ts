@@ -30,6 +30,16 @@ test("a time zone that doesn't exist is refused", () => {
 	]);
 });
 
+test("an Import's time zone that doesn't exist is refused", () => {
+	const spec = { import: { timeZone: "+02:00" } };
+	expect(valueErrors("Operation", spec)).toEqual([
+		{
+			path: "import.timeZone",
+			message: "must be an IANA time zone, such as Europe/Berlin",
+		},
+	]);
+});
+
 test("a column's time zone that doesn't exist is refused", () => {
 	const zones = ["Europe/Berlin", "Mars/Phobos", "+02:00", "PST", undefined];
 	const bodyColumns = zones.map((timeZone) => ({ timeZone }));
@@ -47,6 +57,8 @@ test.each([
 		{ schedule: { cron: " 30 6 * * 1-5 ", timeZone: "Europe/Berlin" } },
 	],
 	["Pipeline", {}],
+	["Operation", { import: { timeZone: "Europe/Berlin" } }],
+	["Operation", { import: 1 }],
 	["Pipeline", { table: { bodyColumns: [1, null] } }],
 	["Pipeline", { table: { bodyColumns: "x" } }],
 	["Pipeline", { schedule: { cron: 1, timeZone: null } }],

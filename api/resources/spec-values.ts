@@ -2,9 +2,9 @@
 import { Ajv, type ErrorObject } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { cronFault, cronForm, zoneForm } from "../../crds/schedule.ts";
+import { cronFault, cronForm } from "../../crds/schedule.ts";
 import type { KindWithSpec } from "../../crds/spec-validator.ts";
-import { isTimeZone } from "../../crds/wall-clock.ts";
+import { isTimeZone, zoneForm } from "../../crds/wall-clock.ts";
 import { pointerParts } from "../../packages/service/json-pointer.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ErrorDetail } from "../http/errors.ts";
@@ -15,6 +15,7 @@ export function valueErrors(
 	spec: JsonObject,
 ): ErrorDetail[] {
 	if (kind === "TrackingPlan") return planSchemaErrors(spec);
+	if (kind === "Operation") return importErrors(spec);
 	if (kind !== "Pipeline") return [];
 	const { schedule, table } = spec;
 	const { cron, timeZone } = isObject(schedule) ? schedule : {};
@@ -36,6 +37,13 @@ export function valueErrors(
 				message: zoneForm,
 			});
 	return errors;
+}
+
+function importErrors({ import: given }: JsonObject): ErrorDetail[] {
+	const { timeZone } = isObject(given) ? given : {};
+	return typeof timeZone === "string" && !isTimeZone(timeZone)
+		? [{ path: "import.timeZone", message: zoneForm }]
+		: [];
 }
 
 /**

@@ -109,7 +109,7 @@ test.each([
 	],
 	[
 		["events", "erase", "a", "--equals", "b", "--confirm", "a"],
-		"Set either --event-id, or both --body-pointer and --equals",
+		"Set either --event-id, or --body-pointer and one of --equals and --equals-number",
 	],
 	[["quarantine", "release", "a", "--days", "x"], '--days is "x", but must be'],
 	[

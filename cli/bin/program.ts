@@ -85,6 +85,11 @@ const groups: Record<
 			"check the cluster, your rights and the installation, and say what to do; the exit code is 1 if something is wrong",
 		load: () => import("../doctor.ts"),
 	},
+	restore: {
+		about:
+			"say that a cluster is restored, which the operator waits for before it removes a route",
+		load: () => import("../restore.ts"),
+	},
 	version: {
 		about: "the versions of this command and of the cluster",
 		load: () => import("../version.ts"),

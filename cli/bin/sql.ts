@@ -52,7 +52,7 @@ export function defineSql(program: Command<[], {}, ClusterOptions>): void {
 			...examples(
 				"tidemill sql 'select count(*) from orders'",
 				"tidemill sql --destination warehouse --format csv 'from orders'",
-				"tidemill sql --destination postgres 'select count(*) from orders'",
+				"tidemill sql --destination reporting 'select count(*) from orders'",
 			),
 		)
 		.action(async (query, _, command) => {

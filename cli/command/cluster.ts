@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -37,10 +38,12 @@ export async function readCluster(
 		import("../../packages/kube/client/client.ts"),
 		import("../../packages/kube/client/kube-config.ts"),
 	]);
-	const path =
-		options.kubeconfig ||
-		process.env.KUBECONFIG ||
-		join(homedir(), ".kube", "config");
+	const named = options.kubeconfig || process.env.KUBECONFIG;
+	const path = named || join(homedir(), ".kube", "config");
+	if (!named && !existsSync(path))
+		throw new NoKubeconfig(
+			"No cluster is chosen. For a Tidemill on this machine run `make up`, and then `source .tidemill/env` in this terminal. For a cluster, set KUBECONFIG to the path of its kubeconfig.",
+		);
 	const config = orNoKubeconfig(() => loadKubeConfig(path, options.context));
 	const context = config.getContextObject(config.getCurrentContext());
 	return {

@@ -22,6 +22,25 @@ const healthy: ClusterFacts = {
 	resources: [],
 };
 
+function leaseOfSharedAccount() {
+	const { metadata, spec } = lease("2026-03-01T11:59:55Z");
+	const annotations = { "tidemill.dev/nats-account": "shared" };
+	return { metadata: { ...metadata, annotations }, spec };
+}
+
+test("an operator that waits for a restore says what ends it", () => {
+	const { metadata, spec } = lease("2026-03-01T11:59:55Z");
+	const annotations = { "tidemill.dev/restore": "awaited" };
+	const found = findingsOf({
+		leases: [{ metadata: { ...metadata, annotations }, spec }],
+	}).filter(({ result }) => result === "failed");
+	expect(found).toEqual([
+		expect.objectContaining({
+			advice: expect.stringContaining("tidemill restore --complete -n "),
+		}),
+	]);
+});
+
 function operatorOf(namespace: string) {
 	return {
 		namespace,
@@ -78,6 +97,12 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 		"kubectl create clusterrolebinding tidemill-operator-in-namespace",
 	],
 	["operator", { leases: [] }, "no operator has ever led", "Install"],
+	[
+		"NATS",
+		{ leases: [leaseOfSharedAccount()] },
+		"no account tidemill-operator",
+		"files/nats.conf",
+	],
 	[
 		"operator",
 		{ leases: [lease("2026-03-01T11:00:00Z")] },

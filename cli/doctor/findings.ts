@@ -1,4 +1,5 @@
 import { isNamespace, overlapsOf } from "../../crds/installation-claims.ts";
+import { annotation } from "../../crds/labels.ts";
 import type { Lease } from "../../packages/kube/kinds.ts";
 import {
 	type ClusterFacts,
@@ -46,6 +47,8 @@ export function findings(
 		resources(facts, expected),
 		rights(facts, namespace),
 		...operators(facts, nowMs),
+		...sharedAccounts(facts),
+		...awaitedRestores(facts),
 		...overlaps(facts),
 		...workloads(facts, clientVersion),
 		...facts.unserved.map(unserved),
@@ -149,6 +152,38 @@ function operator(
 			: `none is running; the last one was heard ${Math.round(silentMs / 1_000)} s ago`,
 		`Look at its Pods and their logs: kubectl get pods -n ${namespace} -l app.kubernetes.io/component=operator`,
 	);
+}
+
+/** Of an operator whose NATS is an administrator's own, and has none of the accounts. */
+function sharedAccounts({ leases = [] }: ClusterFacts): DoctorFinding[] {
+	return leases
+		.filter(
+			({ metadata }) =>
+				metadata.annotations?.[annotation.natsAccount] === "shared",
+		)
+		.map(({ metadata: { namespace, name } }) =>
+			failed(
+				leases.length > 1 ? `NATS of ${namespace}/${name}` : "NATS",
+				"it has no account tidemill-operator: the operator's user is in the account that holds the streams, so who has its password can reach other roles' streams",
+				'Give NATS the accounts of files/nats.conf (docs/install.md, "Your own NATS"). The metric tidemill_nats_account_missing says which roles lack theirs.',
+			),
+		);
+}
+
+/** Of an operator that sees another cluster than the one whose routes NATS has. */
+function awaitedRestores({ leases = [] }: ClusterFacts): DoctorFinding[] {
+	return leases
+		.filter(
+			({ metadata }) =>
+				metadata.annotations?.[annotation.restore] === "awaited",
+		)
+		.map(({ metadata: { namespace, name } }) =>
+			failed(
+				`restore of ${namespace}/${name}`,
+				"NATS has the routes of another cluster, so the operator removes none, and unknown URLs are answered with 503",
+				`Restore all resources. Then say so: tidemill restore --complete -n ${namespace}`,
+			),
+		);
 }
 
 function unserved({

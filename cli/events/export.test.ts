@@ -28,7 +28,9 @@ async function exported({
 	const accounts = new Set<unknown>();
 	const server = await apiserver((line, body, headers) => {
 		const path = line.split(" ")[1]!;
-		if (line === `POST ${operations}?fieldManager=tidemill`) {
+		if (
+			line === `POST ${operations}?fieldManager=tidemill&fieldValidation=Strict`
+		) {
 			const operation = JSON.parse(body);
 			specs.push(operation.spec);
 			return [201, { ...operation, status: succeeded }];

@@ -23,7 +23,9 @@ async function importing({ there = false, status = 200 } = {}) {
 	const asked: unknown[] = [];
 	const puts: string[] = [];
 	const server = await apiserver((line, body, headers) => {
-		if (line === `POST ${operations}?fieldManager=tidemill`) {
+		if (
+			line === `POST ${operations}?fieldManager=tidemill&fieldValidation=Strict`
+		) {
 			const operation = JSON.parse(body);
 			specs.push(operation.spec);
 			return [201, { ...operation, status: succeeded }];
@@ -66,6 +68,17 @@ test("an import uploads the files, names them by their content, and says which r
 			},
 		},
 	]);
+});
+
+test("an import passes the time zone on, and refuses one that doesn't exist", async () => {
+	const { specs, path, run } = await importing();
+	expect(await run(path, "--time-zone", "Mars/Phobos")).toMatchObject({
+		exitCode: 2,
+		stderr: expect.stringContaining("must be an IANA time zone"),
+	});
+	expect(specs).toEqual([]);
+	await run(path, "--time-zone", "Europe/Berlin");
+	expect(specs).toMatchObject([{ import: { timeZone: "Europe/Berlin" } }]);
 });
 
 test("a file that is there already isn't uploaded again", async () => {

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Option } from "@commander-js/extra-typings";
+import { isTimeZone, zoneForm } from "../../crds/wall-clock.ts";
 import {
 	maxImportFiles,
 	maxUploadBytes,
@@ -41,6 +42,10 @@ export function defineImport(events: CommandGroup): void {
 			).choices(["json", "text"] as const),
 		)
 		.option(
+			"--time-zone <zone>",
+			"the IANA time zone of times without one in a Parquet file, where a body is made of columns. Without it, they stay without one. A row's own time without a zone is always one of UTC",
+		)
+		.option(
 			"--skip-invalid-rows",
 			"add the other rows, if some are invalid. Otherwise, nothing is added then",
 		)
@@ -50,10 +55,11 @@ export function defineImport(events: CommandGroup): void {
 				"tidemill events import shop old.parquet --date 2026-01-31",
 				"tidemill events import shop other-system.ndjson --rows bodies",
 				"tidemill events import shop rows-of-sql.ndjson --body text",
+				"tidemill events import shop local.parquet --rows bodies --time-zone Europe/Berlin",
 			),
 		)
 		.action(async (source, paths, chosen, command) => {
-			const { date, rows, body, skipInvalidRows } = chosen;
+			const { date, rows, body, timeZone, skipInvalidRows } = chosen;
 			if (rows === "bodies" && body !== undefined)
 				throw new UsageError(
 					"--body is for --rows events: with --rows bodies, a whole row is a body",
@@ -62,6 +68,8 @@ export function defineImport(events: CommandGroup): void {
 				throw new UsageError(
 					`--date is "${date}", but must be a date such as 2026-01-31`,
 				);
+			if (timeZone !== undefined && !isTimeZone(timeZone))
+				throw new UsageError(`--time-zone is "${timeZone}". It ${zoneForm}`);
 			if (paths.length > maxImportFiles)
 				throw new UsageError(
 					`there are ${paths.length} files, and one import takes ${maxImportFiles}`,
@@ -80,6 +88,7 @@ export function defineImport(events: CommandGroup): void {
 					...(date !== undefined && { date }),
 					...(rows !== undefined && { rows: rowForms[rows] }),
 					...(body !== undefined && { body: bodyForms[body] }),
+					...(timeZone !== undefined && { timeZone }),
 					...(skipInvalidRows && { skipInvalidRows }),
 				},
 			});

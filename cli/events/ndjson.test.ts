@@ -17,7 +17,13 @@ test("a body stands in its line as a value, numbers and all, with spaces for lin
 		"text",
 	);
 	expect(JSON.parse(text)).toMatchObject({ bodyFormat: "text", body });
-	expect([text, line].map(bodyFormatIn)).toEqual(["text", "json"]);
+	const form = ndjsonLine(["e1", "t", body, null, "form"], "text");
+	expect(JSON.parse(form)).toMatchObject({ kind: "form", body });
+	expect([text, form, line].map(bodyFormatIn)).toEqual([
+		"text",
+		"text",
+		"json",
+	]);
 });
 
 test("each event of a Parquet file that is not erased is a line, with its time in UTC and its headers", async () => {

@@ -18,20 +18,21 @@ export async function writeNdjson(
 	const connection = await instance.connect();
 	try {
 		const rows = await connection.stream(
-			"SELECT event_id, timestamp, body, headers FROM read_parquet($1) WHERE kind <> $2",
+			"SELECT event_id, timestamp, body, headers, kind FROM read_parquet($1) WHERE kind <> $2",
 			[parquet, erasedKind],
 		);
 		const lines = async function* () {
 			for (;;) {
 				const chunk = await rows.fetchChunk();
 				if (!chunk || chunk.rowCount === 0) return;
-				for (const [id, time, body, headers] of chunk.getRows() as Row[])
+				for (const [id, time, body, headers, kind] of chunk.getRows() as Row[])
 					yield ndjsonLine(
 						[
 							id,
 							new Date(Number(time.micros / 1000n)).toISOString(),
 							body,
 							headers,
+							kind,
 						],
 						format,
 					);
@@ -49,19 +50,21 @@ type Row = [
 	time: { micros: bigint },
 	body: string,
 	headers: string | null,
+	kind: string,
 ];
 
 /** Ends with the line's end, and says how the body stands in it. */
 export function ndjsonLine(
-	[id, time, body, headers]: [
+	[id, time, body, headers, kind]: [
 		id: string,
 		time: string,
 		body: string,
 		headers: string | null,
+		kind?: string,
 	],
 	format: BodyFormat = "json",
 ): string {
-	const head = `{"event_id":${JSON.stringify(id)},"timestamp":${JSON.stringify(time)},"bodyFormat":"${format}"`;
+	const head = `{"event_id":${JSON.stringify(id)},"timestamp":${JSON.stringify(time)},"bodyFormat":"${format}"${kind === "form" ? ',"kind":"form"' : ""}`;
 	const captured = headers === null ? "" : `,"headers":${oneLine(headers)}`;
 	const value = format === "text" ? JSON.stringify(body) : oneLine(body);
 	return `${head}${captured},"body":${value}}\n`;

@@ -1,9 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "@commander-js/extra-typings";
+import type { SourceWebhook } from "../../crds/generated/types.ts";
+import { chooseCluster } from "../command/cluster.ts";
 import { UsageError } from "../command/errors.ts";
-import { type CommandGroup, countOf, examples } from "../command/group.ts";
+import {
+	type ClusterOptions,
+	type CommandGroup,
+	countOf,
+	examples,
+} from "../command/group.ts";
 import { jsonText, outputIn, print, remark, table } from "../command/output.ts";
 import { type RestApi, RestError, restApi } from "../command/rest.ts";
+import {
+	readSecret,
+	secretFileOption,
+	secretIn,
+	secretStdinOption,
+} from "../provider/secret.ts";
+import { postToLoopback, requireLoopback } from "./loopback.ts";
+import { requestOf, type StoredDelivery } from "./replay-request.ts";
+import { type Signer, signerOf } from "./signing.ts";
 import { type EventListing, listed } from "./stored.ts";
 import { tail } from "./tail.ts";
 
@@ -12,15 +28,6 @@ const timeoutMs = 30_000;
 const mostEvents = 100_000;
 /** An event that has just come is found within seconds. */
 const lookups = { most: 10, pauseMs: 500 };
-
-/** An event with its body, as the API has it (`EventReceipt` in its document). */
-interface StoredDelivery {
-	eventId: string;
-	kind: string;
-	body?: string;
-	headers?: Record<string, string>;
-	queryParameters?: Record<string, string>;
-}
 
 /** What became of one event at the handler. */
 interface ReplayOutcome {
@@ -36,7 +43,7 @@ export function defineReplay(events: CommandGroup): void {
 	events
 		.command("replay")
 		.description(
-			"Send a source's events to a handler of yours, and print what it answers: new events as they come, until Ctrl-C, or stored ones with --from or --event. This command calls the handler, from where it runs, and follows no redirects. An event has the body that was stored (a form is a form again), the captured headers and Tidemill-Event-Id. The handler can verify the provider's signature only if its header is captured (spec.webhook.capturedHeaders) and the body is JSON. The exit code is 1 if the handler refuses an event. It asks the REST API (TIDEMILL_API_URL), and needs the right to read the bodies of events.",
+			"Send a source's events to a handler of yours, and print what it answers: new events as they come, until Ctrl-C, or stored ones with --from or --event. This command calls the handler, from where it runs, and follows no redirects. An event has the body that was stored (a form is a form again), the captured headers and Tidemill-Event-Id. The handler can verify the provider's signature only if its header is captured (spec.webhook.capturedHeaders) and the body is JSON, or with a secret: then each event is signed anew, by the source's scheme and as of now, and goes to a handler on this machine alone. What a provider signs with a private key (Amazon SNS, a public key, a JSON Web Token) can't be signed anew. The exit code is 1 if the handler refuses an event. It asks the REST API (TIDEMILL_API_URL), and needs the right to read the bodies of events.",
 		)
 		.argument("<source>")
 		.addOption(
@@ -56,6 +63,14 @@ export function defineReplay(events: CommandGroup): void {
 		)
 		.option("--rate <n>", "how many a second at most")
 		.option("--limit <n>", "how many at most")
+		.addOption(secretStdinOption)
+		.addOption(secretFileOption)
+		.addOption(
+			new Option(
+				"--secret-ref <name>",
+				"a Secret with the label tidemill.dev/use=true, such as the source's",
+			).conflicts(["secretStdin", "secretFile"]),
+		)
 		.addOption(
 			outputIn(["table", "json"], "how to print; json is one object in a line"),
 		)
@@ -63,6 +78,7 @@ export function defineReplay(events: CommandGroup): void {
 			...examples(
 				"tidemill events replay shop --to http://localhost:3000/hook",
 				"tidemill events replay shop --to http://localhost:3000/hook --from 2026-03-01T00:00:00Z --rate 10",
+				"tidemill events replay shop --to http://localhost:3000/hook --secret-file secret.txt",
 			),
 		)
 		.action(async (source, { to, from, event, output, ...some }, command) => {
@@ -72,10 +88,18 @@ export function defineReplay(events: CommandGroup): void {
 			const rate = countOf("--rate", some.rate, 1_000) ?? 0;
 			const limit = countOf("--limit", some.limit, mostEvents) ?? mostEvents;
 			const api = restApi(command.optsWithGlobals());
-			const path = `/sources/${encodeURIComponent(source)}/events`;
+			const sourcePath = `/sources/${encodeURIComponent(source)}`;
+			const path = `${sourcePath}/events`;
+			const signer = await chosenSigner(
+				api,
+				sourcePath,
+				some,
+				command.optsWithGlobals(),
+			);
+			if (signer) await requireLoopback(handler);
 			const deliver = async (id: string) => {
 				const found = await storedEvent(api, `${path}/${id}`);
-				const outcome = await deliverTo(handler, found);
+				const outcome = await deliverTo(handler, found, signer);
 				print(outcomeText(outcome, output));
 				return isTaken(outcome);
 			};
@@ -167,10 +191,41 @@ async function storedEvent(
 		}
 }
 
+/** Signs with the secret that the person names; undefined without one. Throws {@link CommandError} if nothing can be signed with it. */
+async function chosenSigner(
+	api: RestApi,
+	sourcePath: string,
+	chosen: SecretOptions,
+	options: ClusterOptions,
+): Promise<Signer | undefined> {
+	const { secretStdin, secretFile, secretRef: name } = chosen;
+	if (!secretStdin && secretFile === undefined && name === undefined)
+		return undefined;
+	const answer = await api.get(sourcePath);
+	const { webhook } = (await answer.json()) as { webhook?: SourceWebhook };
+	const authorization = webhook?.authorization ?? { type: "None" };
+	const refs = authorization.signature?.secretRefs ?? [];
+	const secret =
+		name === undefined
+			? (await readSecret(chosen))!
+			: await secretIn(await chooseCluster(options), {
+					name,
+					key: refs.find((ref) => ref.name === name)?.key ?? "secret",
+				});
+	return signerOf({ authorization }, secret);
+}
+
+interface SecretOptions {
+	secretStdin?: boolean | undefined;
+	secretFile?: string | undefined;
+	secretRef?: string | undefined;
+}
+
 /** Calls the handler once. Whatever becomes of that is an outcome. */
 async function deliverTo(
 	handler: URL,
 	event: StoredDelivery,
+	signer: Signer | undefined,
 ): Promise<ReplayOutcome> {
 	const { eventId } = event;
 	const target = new URL(handler);
@@ -178,12 +233,18 @@ async function deliverTo(
 		target.searchParams.append(name, value);
 	const startMs = performance.now();
 	const ms = () => Math.round(performance.now() - startMs);
+	const signal = AbortSignal.timeout(timeoutMs);
 	try {
+		if (signer) {
+			const signed = signer(event, target);
+			const status = await postToLoopback(signed.target, signed, signal);
+			return { eventId, status, ms: ms() };
+		}
 		const answer = await fetch(target, {
 			...requestOf(event),
 			method: "POST",
 			redirect: "manual",
-			signal: AbortSignal.timeout(timeoutMs),
+			signal,
 		});
 		await answer.body?.cancel();
 		return { eventId, status: answer.status, ms: ms() };
@@ -192,38 +253,6 @@ async function deliverTo(
 		const reason = (cause as Error | undefined)?.message || message;
 		return { eventId, error: reason, ms: ms() };
 	}
-}
-
-/** They are of a connection, or of the bytes that were sent, and not of the event. */
-const ofConnection =
-	/^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|content-length|content-encoding|proxy-.*)$/;
-
-/** The request as its sender made it, as far as it is stored. */
-export function requestOf({
-	eventId,
-	kind,
-	body = "",
-	headers = {},
-}: StoredDelivery): { headers: Headers; body: string } {
-	const isForm = kind === "form";
-	const sent = new Headers({
-		"content-type": isForm
-			? "application/x-www-form-urlencoded"
-			: "application/json",
-	});
-	for (const [name, value] of Object.entries(headers))
-		if (!ofConnection.test(name) && !(isForm && name === "content-type"))
-			sent.set(name, value);
-	sent.set("tidemill-event-id", eventId);
-	return { headers: sent, body: isForm ? formText(body) : body };
-}
-
-/** A form is stored as an object of its fields; a repeated name has a list. */
-function formText(json: string): string {
-	const fields = new URLSearchParams();
-	for (const [name, value] of Object.entries(JSON.parse(json)))
-		for (const one of [value].flat()) fields.append(name, String(one));
-	return fields.toString();
 }
 
 function isTaken({ status = 0 }: ReplayOutcome): boolean {

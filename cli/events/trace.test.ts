@@ -30,7 +30,7 @@ test("a trace shows each step of an event, one a line", () => {
 	).toBe(
 		`received   2026-03-01T12:00:00.124Z   by source shop: 312 bytes (json), type order.paid
 stored                                tidemill/events/x.parquet
-loaded     2026-03-01T12:05:09.310Z   pipeline orders → orders$2026-03-01 by run orders-1
+loaded     2026-03-01T12:05:09.310Z   pipeline orders → orders where date = '2026-03-01' by run orders-1
 waiting                               pipeline all → all: the next run loads it
 loaded     2026-03-01T12:05:09.310Z   pipeline some → some by run orders-1, if it matches the pipeline's filter
 `,

@@ -73,7 +73,8 @@ export function receiptText(receipt: Receipt): string {
 			: []),
 		...(released ? [["released", released.time, released.object]] : []),
 		...(loads ?? []).map((load) => {
-			const place = `${load.table}${load.partition ? `$${load.partition}` : ""}`;
+			// As a query of any warehouse finds the event's day.
+			const place = `${load.table}${load.partition ? ` where date = '${load.partition}'` : ""}`;
 			const condition = load.filtered
 				? ", if it matches the pipeline's filter"
 				: "";

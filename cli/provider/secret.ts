@@ -1,9 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Option } from "@commander-js/extra-typings";
+import type { SourceWebhook } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
+import { signingSecretFault } from "../../crds/signing-secret.ts";
 import { hasReason } from "../../packages/kube/client/errors.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
+import { withoutLineEnd } from "../../packages/service/secret-files.ts";
 import type { Cluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import { ask } from "../command/question.ts";
@@ -87,10 +90,27 @@ export async function writeSecret(
 	}
 }
 
+/** What a Secret of a Source has in its key. Throws {@link CommandError} if it isn't there, or isn't a Source's. */
+export async function secretIn(
+	{ client, namespace }: Cluster,
+	{ name, key }: { name: string; key: string },
+): Promise<string> {
+	const found = await client.get<Secret>(kinds.secret, name, namespace);
+	const value = found?.data?.[key];
+	const problem = found
+		? (foreignSecret(found) ?? (value ? undefined : `lacks the key "${key}"`))
+		: "doesn't exist";
+	if (problem)
+		throw new CommandError(
+			`the Secret "${name}" in namespace ${namespace} ${problem}`,
+		);
+	return withoutLineEnd(Buffer.from(value!, "base64").toString());
+}
+
 /** Why a Secret isn't for the secret of a Source; undefined if it is. */
 function foreignSecret({ metadata, data = {} }: Secret): string | undefined {
 	if (!mayBeUsed(metadata))
-		return `lacks the label ${label.use}=true, so it isn't Tidemill's to change. If it is for this source, label it: kubectl label secret ${metadata.name} ${label.use}=true -n ${metadata.namespace}`;
+		return `lacks the label ${label.use}=true, so it isn't for Tidemill. If it is for this source, label it: kubectl label secret ${metadata.name} ${label.use}=true -n ${metadata.namespace}`;
 	if (metadata.labels?.[label.issuedFor])
 		return "holds the keys of a webhook URL";
 	const isLogin = ["username", "host", "url"].some((key) => key in data);
@@ -105,4 +125,15 @@ export function mayBeUsed({ labels }: Secret["metadata"]): boolean {
 export function requireSecret(secret: string | undefined): string {
 	if (secret !== undefined) return secret;
 	throw new UsageError("pass the secret with --secret-stdin or --secret-file");
+}
+
+/** Throws {@link CommandError} for what can't be the signing secret of a Source with these settings. */
+export function requireSigningSecret(
+	webhook: Partial<SourceWebhook> = {},
+	secret: string,
+): void {
+	const { signature } = webhook.authorization ?? {};
+	const fault =
+		signature?.secretRefs && signingSecretFault(signature.scheme, secret);
+	if (fault) throw new CommandError(`the secret ${fault}`);
 }

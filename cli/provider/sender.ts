@@ -12,7 +12,7 @@ import { CommandError, UsageError } from "../command/errors.ts";
 import type { ClusterOptions } from "../command/group.ts";
 import { manifestOf, type ShownResource } from "../resource/creation.ts";
 import { providerNamed, webhookOf } from "./providers.ts";
-import { readSecret, writeSecret } from "./secret.ts";
+import { readSecret, requireSigningSecret, writeSecret } from "./secret.ts";
 
 interface SenderOptions {
 	name: string | undefined;
@@ -72,6 +72,7 @@ export async function prepareSender(
 		...webhookOf(provider, secretName, topicArn),
 		...(hasPlan && { trackingPlanRef: { name } }),
 	};
+	if (secret !== undefined) requireSigningSecret(webhook, secret);
 	const cluster = await chooseCluster(options);
 	const { client, namespace } = cluster;
 	const spec = { type: "Webhook", webhook } as SourceSpec;

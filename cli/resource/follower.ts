@@ -233,7 +233,8 @@ export async function performOperation(
 	const created = await client.create<Operation>(
 		operationKind,
 		{ metadata: { name, namespace }, spec } as Operation,
-		{ fieldManager: "tidemill" },
+		// A field that the cluster doesn't know, such as erase.dryRun, must not get lost.
+		{ fieldManager: "tidemill", strict: true },
 	);
 	const lines = new ProgressLines();
 	lines.say({ operation: name }, `Operation ${name}`);

@@ -1,4 +1,4 @@
-import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
+import type { WarehouseFormField } from "../../packages/warehouses/definition/definition.ts";
 import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
 import { type Draft, textAt, valueAt, withField } from "../resource/draft.ts";
 

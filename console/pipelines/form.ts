@@ -1,7 +1,7 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy } from "../../packages/contracts/job.ts";
-import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
+import type { WarehouseFormField } from "../../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
 import {

@@ -6,9 +6,8 @@ import {
 	cronForm,
 	durationMs,
 	parseSchedule,
-	zoneForm,
 } from "../../crds/schedule.ts";
-import { isTimeZone } from "../../crds/wall-clock.ts";
+import { isTimeZone, zoneForm } from "../../crds/wall-clock.ts";
 import { schedules as words } from "../messages/pipelines.ts";
 import { type Draft, textAt, valueAt, withField } from "../resource/draft.ts";
 

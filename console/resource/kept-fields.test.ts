@@ -191,7 +191,7 @@ test("a Source keeps its other fields when somebody changes its scheme, its auth
 		lost(
 			source,
 			withAuthorization(source, "Signature", { scheme: "Slack" }),
-			/^\.webhook\.authorization\.(customToken|amazonSNS|signature\.custom)\./,
+			/^\.webhook\.authorization\.(customToken|amazonSNS|jwt|signature\.custom)\./,
 		),
 	).toEqual([]);
 	expect(

@@ -1,4 +1,4 @@
-import type { WarehouseFormField } from "../../packages/warehouses/definition/form.ts";
+import type { WarehouseFormField } from "../../packages/warehouses/definition/definition.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { forms as words } from "../messages/forms.ts";
 import { numberOf, textAt, withField } from "./draft.ts";

@@ -64,7 +64,7 @@ test("a shell gets each argument as it is, whatever strangers wrote", () => {
 
 test("what the API can't send as a new event isn't offered", () => {
 	const open = { webhook: {} };
-	const closed = (type: "CustomToken" | "Signature" | "AmazonSNS") => ({
+	const closed = (type: "CustomToken" | "Signature" | "AmazonSNS" | "JWT") => ({
 		webhook: { authorization: { type } },
 	});
 	expect(canBeSentAgain({ body: ' { "a": 1}' }, open)).toBe(true);
@@ -72,7 +72,7 @@ test("what the API can't send as a new event isn't offered", () => {
 		expect(canBeSentAgain(body === undefined ? {} : { body }, open)).toBe(
 			false,
 		);
-	for (const type of ["CustomToken", "Signature", "AmazonSNS"] as const)
+	for (const type of ["CustomToken", "Signature", "AmazonSNS", "JWT"] as const)
 		expect(canBeSentAgain({ body: '{"a":1}' }, closed(type))).toBe(false);
 });
 

@@ -39,6 +39,9 @@ const at = {
 	secrets: "webhook.authorization.signature.secrets",
 	secretRefs: "webhook.authorization.signature.secretRefs",
 	topics: "webhook.authorization.amazonSNS.topicARNs",
+	jwksURL: "webhook.authorization.jwt.jwksURL",
+	issuer: "webhook.authorization.jwt.issuer",
+	audience: "webhook.authorization.jwt.audience",
 };
 
 /** The paths of fields that show their own errors. */
@@ -235,6 +238,19 @@ function AuthorizationFields({
 					/>
 				</>
 			)}
+			{type === "JWT" &&
+				(["jwksURL", "issuer", "audience"] as const).map((field) => (
+					<TextField
+						key={field}
+						label={words[field]}
+						help={words[`${field}Help`]}
+						error={errorAt(at[field])}
+						value={textAt(draft.spec, at[field])}
+						onInput={(text) =>
+							onDraft(withField(draft, at[field], text || undefined))
+						}
+					/>
+				))}
 			{type === "AmazonSNS" && (
 				<TextField
 					label={words.topics}

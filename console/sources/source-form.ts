@@ -15,7 +15,8 @@ export type AuthorizationType =
 	| "None"
 	| "CustomToken"
 	| "Signature"
-	| "AmazonSNS";
+	| "AmazonSNS"
+	| "JWT";
 
 /** Secrets stay out of the draft, whose YAML is shown. They are added when it is sent. */
 export interface SourceSecrets {
@@ -117,6 +118,7 @@ export function withAuthorization(
 		CustomToken: { type },
 		Signature: { type, signature: { ...withoutCustom(signature), scheme } },
 		AmazonSNS: { type, amazonSNS: { topicARNs } },
+		JWT: { type, jwt: valueAt(draft.spec, `${authorizationPath}.jwt`) ?? {} },
 	}[type];
 	return withField(draft, authorizationPath, value);
 }

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 // VitePress makes a site of Markdown, with a search that needs no server, and refuses dead links.
 import { defineConfig } from "vitepress";
+import { githubSlug } from "./headings.ts";
+import { searchOptions } from "./search.ts";
 import { sidebar } from "./sidebar.ts";
 
 const docs = join(import.meta.dirname, "..");
@@ -18,14 +20,6 @@ function pagesOf(folder: string) {
 				link: `/${folder}/${file.replace(/\.md$/, "")}`,
 			};
 		});
-}
-
-/** Headings have the same addresses here and on GitHub, where people read these pages, too. */
-function githubSlug(heading: string): string {
-	return heading
-		.toLowerCase()
-		.replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, "")
-		.replaceAll(" ", "-");
 }
 
 const repository = "https://github.com/tidemill/tidemill";
@@ -75,7 +69,10 @@ export default defineConfig({
 		// For the footer.
 		repository,
 		version,
-		search: { provider: "local" },
+		search: {
+			provider: "local",
+			options: { miniSearch: { searchOptions } },
+		},
 		nav: [
 			{ text: "Quick start", link: "/quickstart" },
 			{ text: "Tutorial", link: "/tutorial" },

@@ -1,5 +1,5 @@
 select repository, header_x_github_event as event, action, sender, count(*) as events
 from github
-group by all
-order by all;
+group by 1, 2, 3, 4
+order by 1, 2, 3, 4;
 -- Who did what in which repository.

@@ -1,12 +1,12 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { objectKeys } from "../../packages/bucket/object-keys.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "../../test/support/doubles/memory-store.ts";
 import { CompactionStore } from "../lake/compaction/record.ts";
 import type { CutGroup, CutRecord } from "./decide/cut.ts";
 import type { Loss } from "./decide/loss.ts";
 import { CutLossStore, reportLosses, settleCut } from "./losses.ts";
-import { ObjectKeys } from "./s3/object-keys.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { Tombstones } from "./write/tombstones.ts";
 
@@ -49,7 +49,7 @@ function group(sourceKey: string, more: Partial<CutGroup> = {}): CutGroup {
 /** A cut of these groups in the store, whose clock stands in 1970, and two archivers of its shard. */
 async function open(...groups: CutGroup[]) {
 	const store = new MemoryStore();
-	const keys = new ObjectKeys("");
+	const keys = objectKeys("");
 	const mark = { id: "x", time: `${date}T00:00:00.000Z` };
 	const cut: CutRecord = {
 		version: 1,

@@ -1,3 +1,4 @@
+import type { Store } from "../../packages/bucket/object-store.ts";
 import { retainedDays } from "../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../packages/fair/fair-limit.ts";
@@ -5,7 +6,6 @@ import type { Logger } from "../../packages/service/log.ts";
 import type { CutGroup, CutRecord } from "./decide/cut.ts";
 import { type CutLoss, describeLoss, type Loss } from "./decide/loss.ts";
 import { PositionLost } from "./read/frame-queue.ts";
-import type { ObjectStore } from "./s3/object-store.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 
 /**
@@ -163,12 +163,12 @@ export interface ReplacedObjects {
 
 /** Which objects of cuts are missing, and which of them are given up. */
 export class CutLossStore {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	readonly #replaced: ReplacedObjects;
 	/** Since when each cut has been waited for, by performance.now(). A restart waits anew. */
 	readonly #awaited = new Map<string, number>();
 
-	constructor(store: ObjectStore, replaced: ReplacedObjects) {
+	constructor(store: Store, replaced: ReplacedObjects) {
 		this.#store = store;
 		this.#replaced = replaced;
 	}

@@ -2,6 +2,10 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
+import { probeStore } from "../../packages/bucket/store-probe.ts";
+import { StoreRequests } from "../../packages/bucket/store-requests.ts";
+import { tlsServersOf } from "../../packages/bucket/store-settings.ts";
 import { framesSubject } from "../../packages/contracts/nats.ts";
 import { readBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
@@ -18,18 +22,14 @@ import { makeRoomForInput } from "../../packages/service/nats/input-room.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
-import { CompactionStore } from "../lake/compaction/record.ts";
-import { Lake } from "../lake/lake.ts";
+import { makeStreams } from "../../packages/streams/stream-maker.ts";
+import { Lake, replacementsIn } from "../lake/lake.ts";
 import { whileAnnounced } from "./announcement.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { CutLossStore } from "./losses.ts";
 import { keepRefusedStream } from "./refused-stream.ts";
-import { S3ObjectStore } from "./s3/s3-object-store.ts";
-import { probeStore } from "./s3/store-probe.ts";
-import { tlsServersOf } from "./s3/store-settings.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
-import { makeStreams } from "./stream-maker.ts";
 import { ArchiveMetrics } from "./write/archive-metrics.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
@@ -56,9 +56,15 @@ export async function main(): Promise<number> {
 		() => shards,
 		async () => (nats ? readBacklogs(nats, archive.shards, framesSubject) : []),
 	);
+	const requests = new StoreRequests((request) =>
+		metrics.countRequest(request),
+	);
 	observeCertificates(registry, tlsServersOf(archive.store));
 	const health = await startHealthServer(settings, {
-		ready: () => (stop.aborted ? "stopping" : reasonNotReady(state, shards)),
+		ready: () =>
+			stop.aborted
+				? "stopping"
+				: (reasonNotReady(state, shards) ?? requests.notReady()),
 		registry,
 	});
 	log.info(
@@ -84,7 +90,7 @@ export async function main(): Promise<number> {
 	makeRoomForInput(connection);
 	const ending = new AbortController();
 	const signal = AbortSignal.any([stop, ending.signal]);
-	const store = new S3ObjectStore(archive.store, signal);
+	const store = new S3ObjectStore(archive.store, signal, requests);
 	const tombstones = new Tombstones(store);
 	const writer = new CutWriter({
 		store,
@@ -98,7 +104,7 @@ export async function main(): Promise<number> {
 				number,
 				connection,
 				cuts: new CutStore(store),
-				losses: new CutLossStore(store, new CompactionStore(store)),
+				losses: new CutLossStore(store, replacementsIn(store)),
 				snapshots: new LedgerSnapshots(store, log),
 				writer,
 				tombstones,

@@ -15,7 +15,6 @@ import {
 import { verifyStream } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import { type CutLossStore, reportLosses, settleCut } from "./losses.ts";
-import type { EarlyEvents, EarlyRequests } from "./read/early-requests.ts";
 import type { FlushRequests } from "./read/flush-requests.ts";
 import {
 	cutBytes,
@@ -37,6 +36,11 @@ import {
 	type StreamSettings,
 } from "./read/shard-stream.ts";
 import { CutConflict } from "./read/standby.ts";
+import type {
+	SessionPosition,
+	UncutFiles,
+	UncutWork,
+} from "./read/uncut-work.ts";
 import type { WakeSignal } from "./read/wake-signal.ts";
 import type { ArchiveMetrics } from "./write/archive-metrics.ts";
 import type { CutStore } from "./write/cut-store.ts";
@@ -67,7 +71,7 @@ export interface SessionOptions {
 	log: Logger;
 	ledger: ShardLedger;
 	flushes: FlushRequests;
-	early: EarlyRequests;
+	betweenCuts: readonly UncutWork[];
 	wakeSignal: WakeSignal;
 	signal: AbortSignal;
 	/** The chain that the session before left; undefined for none. */
@@ -159,18 +163,20 @@ export class ShardSession {
 
 	async #decide(): Promise<CutRecord> {
 		const { flushes, limits, cuts, number: shard, log } = this.#options;
-		const { early } = this.#options;
-		const reader = (uncut: UncutFrames) => ({
+		const { betweenCuts } = this.#options;
+		const position = (uncut: UncutFrames): SessionPosition => ({
 			stream: this.#chain.stream,
 			next: this.#next,
 			uncut,
 			cutBytes: cutBytes(limits, uncut.sources),
 		});
-		const isAsked = (uncut: UncutFrames) => early.isDue(reader(uncut));
+		const isAsked = (uncut: UncutFrames) =>
+			betweenCuts.some((work) => work.isDue(position(uncut)));
 		while (!(await untilCutIsDue(this.#wait, flushes, limits, isAsked)))
-			await early.answer(reader(this.#wait.queue.uncut), (source) =>
-				this.#readEarly(source),
-			);
+			for (const each of betweenCuts)
+				await each.work(position(this.#wait.queue.uncut), (source) =>
+					this.#readUncut(source),
+				);
 		const { stream, head, inherited } = this.#chain;
 		const known = head?.processes ?? inherited;
 		const read = this.#wait.queue.peek();
@@ -186,21 +192,18 @@ export class ShardSession {
 	}
 
 	/** The source's events in frames that no cut has. Meanwhile none is cut or freed. */
-	async #readEarly(source: CutSource): Promise<EarlyEvents> {
+	async #readUncut(source: CutSource): Promise<UncutFiles> {
 		const { stream, head, inherited } = this.#chain;
 		const frames = [...this.#wait.queue.peek()];
 		const { repeated } = numbersOf(head?.processes ?? inherited, frames);
 		const { sourceKey } = source;
 		const copies = await settleKeys(this.#keys, frames, repeated, sourceKey);
 		const groups = groupEvents(frames, repeated, copies, source);
-		const files = [];
-		for (const { group, events } of groups)
-			if (!group.quarantined)
-				files.push({
-					date: group.date,
-					rows: group.rows,
-					body: await eventFile(events),
-				});
+		const files: UncutFiles["files"] = [];
+		for (const { group, events } of groups) {
+			const { date, rows } = group;
+			files.push({ date, rows, body: await eventFile(events) });
+		}
 		const first = this.#next;
 		const last = frames.at(-1)?.sequence ?? first - 1;
 		return { stream, first, last, files };

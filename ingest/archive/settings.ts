@@ -1,5 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ObjectStoreSettings } from "../../packages/bucket/s3-client.ts";
+import { readStoreSettings } from "../../packages/bucket/store-settings.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import {
 	SettingError,
@@ -8,8 +10,6 @@ import {
 import { cutSize } from "./read/frame-queue.ts";
 import type { CutLimits } from "./read/frame-wait.ts";
 import type { StreamSettings } from "./read/shard-stream.ts";
-import type { ObjectStoreSettings } from "./s3/s3-client.ts";
-import { readStoreSettings } from "./s3/store-settings.ts";
 import type { KeySettings } from "./write/idempotency-settlement.ts";
 
 export interface ArchiveSettings {

@@ -5,17 +5,17 @@ import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { ShardLedger } from "./ledger/shard-ledger.ts";
-import { EarlyRequests } from "./read/early-requests.ts";
 import { FlushRequests } from "./read/flush-requests.ts";
 import { PositionLost } from "./read/frame-queue.ts";
 import { CutConflict, standBy } from "./read/standby.ts";
+import type { UncutWork } from "./read/uncut-work.ts";
 import { WakeSignal } from "./read/wake-signal.ts";
 import { type SessionOptions, ShardSession } from "./session.ts";
 
 export interface ShardOptions
 	extends Omit<
 		SessionOptions,
-		"ledger" | "flushes" | "early" | "wakeSignal" | "signal" | "chain"
+		"ledger" | "flushes" | "betweenCuts" | "wakeSignal" | "signal" | "chain"
 	> {
 	snapshots: LedgerSnapshots;
 	/** Throws if the store can't be used; called until it can. */
@@ -32,7 +32,7 @@ const backoff = { baseMs: 200, maxMs: 10_000 };
 export class Shard {
 	readonly number: number;
 	readonly flushes: FlushRequests;
-	readonly early: EarlyRequests;
+	readonly #betweenCuts: UncutWork[] = [];
 	readonly #ledger: ShardLedger;
 	readonly #options: ShardOptions;
 	readonly #wakeSignal = new WakeSignal();
@@ -55,7 +55,6 @@ export class Shard {
 		const { number, snapshots, tombstones, log } = options;
 		this.#ledger = new ShardLedger(number, snapshots, tombstones, log);
 		this.flushes = new FlushRequests(() => this.#wakeSignal.wake());
-		this.early = new EarlyRequests(() => this.#wakeSignal.wake());
 	}
 
 	/** What is archived, as of the last cut whose objects are all in the store. */
@@ -96,6 +95,12 @@ export class Shard {
 		this.#ledger.forgetDeleted();
 	}
 
+	/** Does this work between cuts from now on. Returns what is to be called when there is something to do. */
+	workBetweenCuts(work: UncutWork): () => void {
+		this.#betweenCuts.push(work);
+		return () => this.#wakeSignal.wake();
+	}
+
 	/** Settles when the signal fires. After an alarm, nothing happens until then. */
 	async run(signal: AbortSignal): Promise<void> {
 		const { log, metrics, number: shard } = this.#options;
@@ -126,7 +131,7 @@ export class Shard {
 			...this.#options,
 			ledger: this.#ledger,
 			flushes: this.flushes,
-			early: this.early,
+			betweenCuts: this.#betweenCuts,
 			wakeSignal: this.#wakeSignal,
 			signal,
 			chain: this.#chain,
@@ -153,7 +158,7 @@ export class Shard {
 		this.#behindSinceMs = undefined;
 		this.#state = { isRunning: false, reason: alarm.message };
 		this.flushes.stop(alarm);
-		this.early.stop();
+		for (const work of this.#betweenCuts) work.stop();
 		metrics.alarm.set({ shard }, 1);
 		log.error({ shard, alarm: alarm.code }, `ALARM: ${alarm.message}`);
 	}
@@ -166,7 +171,7 @@ export class Shard {
 		this.#behindSinceMs = undefined;
 		const wait = {
 			flushes: this.flushes,
-			early: this.early,
+			others: this.#betweenCuts,
 			wakeSignal: this.#wakeSignal,
 			signal,
 		};

@@ -39,7 +39,8 @@ async function startStore(contents: Buffer[]) {
 			file: join(directory, String(index)),
 		}),
 	);
-	const day: LoadDay = { date: "2026-03-01", rows: contents.length, objects };
+	const rows = contents.length;
+	const day: LoadDay = { date: "2026-03-01", rows, objects, steps: [] };
 	return { day, asked };
 }
 

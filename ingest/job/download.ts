@@ -1,8 +1,9 @@
 import type { Logger } from "../../packages/service/log.ts";
 import { objectId } from "../../packages/service/withheld.ts";
-import type {
-	DayObject,
-	LoadDay,
+import {
+	broughtBy,
+	type DayObject,
+	type LoadDay,
 } from "../../packages/warehouses/load/load-day.ts";
 import { LinkReader } from "./link-reader.ts";
 
@@ -79,10 +80,6 @@ export async function downloadObjects(
 }
 
 /** All that is downloaded for a day. */
-export function filesOf({
-	objects,
-	released = [],
-	without = [],
-}: LoadDay): DayObject[] {
-	return [...objects, ...released, ...without];
+export function filesOf(day: LoadDay): DayObject[] {
+	return [...day.objects, ...broughtBy(day)];
 }

@@ -40,7 +40,7 @@ async function check(text: Uint8Array): Promise<boolean> {
 	try {
 		const parsed = await parseManifest(Readable.from([text]));
 		const manifest = checkedManifest(parsed, run);
-		for (const { objects } of planDays(manifest, "/scratch"))
+		for (const { objects } of planDays(manifest.dates, "/scratch"))
 			for (const { file, url, key, rows, bytes } of objects) {
 				expect(dirname(file)).toBe("/scratch");
 				expect([typeof url, typeof key]).toEqual(["string", "string"]);

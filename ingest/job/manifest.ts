@@ -1,7 +1,9 @@
-import type {
-	LoadExtent,
-	Manifest,
-	ManifestObject,
+import {
+	type LoadExtent,
+	type Manifest,
+	type ManifestObject,
+	type ObjectList,
+	objectLists,
 } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
@@ -56,37 +58,27 @@ export function checkedManifest(manifest: Manifest, run: string): Manifest {
 	let before = "";
 	for (const [index, day] of manifest.dates.entries()) {
 		const at = `dates[${index}]`;
-		const { date, rows, objects } = day ?? {};
+		const { date } = day ?? {};
 		// The date becomes a part of file names and partitions.
 		if (!isDate(date) || date <= before)
 			throw invalid(`${at}.date`, date, "YYYY-MM-DD, in ascending order");
 		before = date;
-		checkObjects(objects, rows, at, date);
-		const { quarantine, earlier = [] } = day;
-		for (const [index, object] of earlier.entries())
-			checkObject(object, `${at}.earlier[${index}]`);
-		if (!quarantine) continue;
-		const path = `${at}.quarantine`;
-		checkObjects(quarantine.objects, quarantine.rows, path, date);
-		const { released = [] } = quarantine;
-		for (const [index, object] of released.entries())
-			checkObject(object, `${path}.released[${index}]`);
+		for (const list of objectLists(day)) checkObjects(list, at, date);
 	}
 	return manifest;
 }
 
 function checkObjects(
-	objects: ManifestObject[],
-	rows: number,
-	at: string,
+	{ at: path, objects, rows }: ObjectList,
+	day: string,
 	date: UtcDate,
 ): void {
-	if (!Array.isArray(objects))
-		throw invalid(`${at}.objects`, objects, "a list");
+	const at = `${day}.${path}`;
+	if (!Array.isArray(objects)) throw invalid(at, objects, "a list");
 	for (const [index, object] of objects.entries())
-		checkObject(object, `${at}.objects[${index}]`);
+		checkObject(object, `${at}[${index}]`);
 	const sum = objects.reduce((total, object) => total + object.rows, 0);
-	if (sum !== rows)
+	if (rows !== "any" && sum !== rows)
 		throw new JobFailure(
 			"ObjectMismatch",
 			`The objects of ${date} hold ${sum} rows, but the ledger says ${quote(rows)}`,

@@ -1,5 +1,6 @@
 import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
+import { DuckDBRefusal } from "../../packages/duckdb/refusal.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { objectId } from "../../packages/service/withheld.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
@@ -101,17 +102,15 @@ async function checkEvents(day: LoadDay, session: Session): Promise<void> {
 
 /** DuckDB's error names a broken file by its local path; the failure names the object by its id. */
 function unreadable(error: unknown, day: LoadDay): unknown {
-	if (!(error instanceof Error) || error instanceof JobFailure) return error;
+	if (!(error instanceof DuckDBRefusal)) return error;
 	if (isOutOfMemory(error) || /^INTERRUPT Error/i.test(error.message))
 		return error;
-	const object = day.objects.find(({ file }) => error.message.includes(file));
+	const object = day.objects.find(({ file }) =>
+		error.match(new RegExp(RegExp.escape(file))),
+	);
 	return new JobFailure(
 		"ObjectMismatch",
-		`${object ? `Object ${objectId(object.key)}` : "An object"} of ${day.date} can't be read: ${firstLine(error)}`,
+		`${object ? `Object ${objectId(object.key)}` : "An object"} of ${day.date} can't be read: ${error.message}`,
 		{ cause: error },
 	);
-}
-
-function firstLine(error: Error): string {
-	return error.message.split("\n", 1)[0] ?? "";
 }

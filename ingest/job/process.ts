@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import {
 	type JobResult,
@@ -6,18 +6,21 @@ import {
 	jobExitCode,
 	maxLogBytes,
 	maxLogEndBytes,
+	maxResultBytes,
 } from "../../packages/contracts/job.ts";
 import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
+import { DuckDBRefusal } from "../../packages/duckdb/refusal.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
 import {
 	JobFailure,
 	type JobRole,
+	loggedError,
+	unexpectedFailure,
 } from "../../packages/warehouses/load/failure.ts";
 import type { WarehouseContext } from "../../packages/warehouses/load/warehouse.ts";
 import { JobTrace } from "./job-trace.ts";
-import { writeResult } from "./result.ts";
 
 /** The command line of a Job. */
 export interface JobOptions {
@@ -94,7 +97,10 @@ export async function perform(
 		const failure = toFailure(error, signal);
 		exitCode = failure.exitCode;
 		result = { version: 1, outcome: "Failed", error: failure.toJobError(role) };
-		log.error({ ...result.error, err: failure.cause }, `${role} failed`);
+		log.error(
+			{ ...result.error, err: loggedError(failure.cause) },
+			`${role} failed`,
+		);
 	}
 	result = { ...result, log: logEnd.last(maxLogEndBytes) };
 	const whole = logEnd.last(maxLogBytes);
@@ -120,11 +126,11 @@ function toFailure(error: unknown, signal: AbortSignal): JobFailure {
 			cause: error,
 		});
 	if (error instanceof JobFailure) return error;
-	const words = error instanceof Error ? error.message : String(error);
-	// The lines after the first are advice for people at DuckDB's prompt.
-	return isOutOfMemory(error)
-		? new JobFailure("OutOfMemory", words.split("\n", 1)[0]!, { cause: error })
-		: new JobFailure("Unexpected", words, { cause: error });
+	if (!isOutOfMemory(error)) return unexpectedFailure(error);
+	const words = error instanceof DuckDBRefusal ? `: ${error.message}` : "";
+	return new JobFailure("OutOfMemory", `Memory wasn't enough${words}`, {
+		cause: error,
+	});
 }
 
 /**
@@ -157,4 +163,54 @@ export class LogEnd {
 		}
 		return lines.reverse().join("");
 	}
+}
+
+/**
+ * A Job's result as the text of its termination message: valid JSON of at most {@link maxResultBytes}. The log has the last
+ * lines for which there is room.
+ */
+export function encodeResult({ log, ...result }: JobResult): string {
+	const text = encodeShort(result);
+	const lines = log?.match(/.*\n/g) ?? [];
+	for (let first = 0; first < lines.length; first++) {
+		const end = { log: lines.slice(first).join("") };
+		const withLog = JSON.stringify({ ...JSON.parse(text), ...end });
+		if (fits(withLog)) return withLog;
+	}
+	return text;
+}
+
+/** An error's message is cut, between two characters. */
+function encodeShort(result: JobResult): string {
+	const whole = JSON.stringify(result);
+	if (result.outcome === "Succeeded" || fits(whole)) return whole;
+	const { error } = result;
+	const characters = Array.from(error.message);
+	const cut = (length: number) =>
+		JSON.stringify({
+			...result,
+			error: {
+				...error,
+				message: `${characters.slice(0, length).join("")}…`,
+			},
+		});
+	let [enough, tooMany] = [0, characters.length];
+	while (tooMany - enough > 1) {
+		const middle = Math.floor((enough + tooMany) / 2);
+		if (fits(cut(middle))) enough = middle;
+		else tooMany = middle;
+	}
+	return cut(enough);
+}
+
+/** Writes in place, since kubelet mounts the file into the Pod. */
+export async function writeResult(
+	file: string,
+	result: JobResult,
+): Promise<void> {
+	await writeFile(file, encodeResult(result));
+}
+
+function fits(text: string): boolean {
+	return Buffer.byteLength(text) <= maxResultBytes;
 }

@@ -9,8 +9,7 @@ import type { Logger } from "../../packages/service/log.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import { retry } from "../../packages/warehouses/load/retry.ts";
 import { answerTo, LinkError, reasonAt, reasonOf } from "./link-reader.ts";
-import type { JobContext } from "./process.ts";
-import { encodeResult } from "./result.ts";
+import { encodeResult, type JobContext } from "./process.ts";
 
 /** Short: the Pod is about to end, and its termination message has the result already. */
 const deadlineMs = 10_000;

@@ -5,7 +5,7 @@ import {
 	maxUnfitColumns,
 	maxUnfitExamples,
 } from "../../packages/contracts/job.ts";
-import { encodeResult } from "./result.ts";
+import { encodeResult } from "./process.ts";
 
 function failed(message: string): JobResult {
 	return {

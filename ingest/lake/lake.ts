@@ -1,14 +1,19 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { Store } from "../../packages/bucket/object-store.ts";
+import type { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
+import { FairRoom } from "../../packages/fair/fair-room.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { repeatedly } from "../../packages/service/repetition.ts";
-import type { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
 import type { ArchiveSettings } from "../archive/settings.ts";
 import type { Shard } from "../archive/shard.ts";
 import type { ArchiveMetrics } from "../archive/write/archive-metrics.ts";
 import { NatsProgress } from "../archive/write/nats-progress.ts";
 import type { Tombstones } from "../archive/write/tombstones.ts";
+import { AddedLedgers } from "./addition/added-ledgers.ts";
 import { Compactor } from "./compaction/compactor.ts";
+import { CompactionStore } from "./compaction/record.ts";
+import { ErasureStore } from "./erasure/erasure-store.ts";
 import { answerErasures } from "./erasure/erasures.ts";
 import { answerEvents } from "./events/responder.ts";
 import { RowThread } from "./events/row-thread.ts";
@@ -18,17 +23,17 @@ import { answerImports } from "./manifest/imports.ts";
 import { answerManifests } from "./manifest/manifests.ts";
 import { answerLogs, answerResults } from "./manifest/results.ts";
 import { answerUploads } from "./manifest/uploads.ts";
-import { ReleasedLedgers } from "./release/released-ledgers.ts";
+import type { Replacements } from "./objects/replacements.ts";
 import { answerReleases } from "./release/releases.ts";
 import type { LakeContext } from "./request/context.ts";
 import { LakeShard } from "./request/lake-shard.ts";
-import { type LakeQuestion, Responder } from "./request/responder.ts";
+import { type Answers, Responder } from "./request/responder.ts";
 import { answerShares } from "./request/shares.ts";
 import { answerDeletions, sweepDeleted } from "./retention/deletion.ts";
 import { RetentionKeeper } from "./retention/retention-keeper.ts";
 import { answerRetention } from "./retention/set-retention.ts";
 import { Turns } from "./retention/turns.ts";
-import { HeldBytes } from "./tail/held-frames.ts";
+import { maxHeldBytes } from "./tail/held-frames.ts";
 import { ShardTails } from "./tail/shard-tails.ts";
 
 const hourMs = 3_600_000;
@@ -44,6 +49,11 @@ export interface LakeOptions {
 	log: Logger;
 }
 
+/** What replaces objects of the bucket. */
+export function replacementsIn(store: Store): Replacements {
+	return new CompactionStore(store);
+}
+
 /**
  * Answers questions about stored events, and changes them: releases, imports, compaction, retention and deletion. Archive, which
  * makes events safe, knows nothing of it.
@@ -54,7 +64,7 @@ export class Lake {
 	readonly #responders: { close(): void }[];
 	readonly #shards: LakeShard[];
 	readonly #retention: RetentionKeeper;
-	readonly #released: ReleasedLedgers;
+	readonly #released: AddedLedgers;
 	readonly #turns: Turns;
 
 	/** Answers from now on. */
@@ -65,7 +75,7 @@ export class Lake {
 		const { replicas } = settings.stream;
 		const progress = () => NatsProgress.open(connection, replicas);
 		this.#shards = shards.map((shard) => new LakeShard(connection, shard));
-		this.#released = new ReleasedLedgers({ ...shared, progress });
+		this.#released = new AddedLedgers({ ...shared, progress });
 		this.#turns = new Turns(store);
 		this.#retention = new RetentionKeeper({
 			store,
@@ -80,13 +90,15 @@ export class Lake {
 			metrics,
 			log,
 		});
-		const held = new HeldBytes();
+		const held = new FairRoom(maxHeldBytes);
 		const tails = shards.map(
 			({ number: shard }) => new ShardTails({ connection, shard, held, log }),
 		);
 		metrics.observeTails(tails);
 		const context: LakeContext = {
 			...shared,
+			replaced: replacementsIn(store),
+			counted: new ErasureStore(store),
 			metrics,
 			authorities: () => settings.store.authorities,
 			reading: new FairLimit({ atOnce: 2 }),
@@ -96,30 +108,34 @@ export class Lake {
 		};
 		this.#context = context;
 		const thread = new RowThread();
-		const respond = <Request>(question: LakeQuestion<Request>) =>
-			new Responder({ ...question, connection, log });
+		const ofAny = {
+			log: answerLogs(context),
+			export: answerExports(context),
+			upload: answerUploads(context),
+		};
 		this.#responders = [
 			...tails,
-			respond(answerLogs(context)),
-			respond(answerExports(context)),
-			respond(answerUploads(context)),
-			...this.#shards.flatMap((shard) => [
-				respond(answerManifests(context, shard)),
-				respond(answerResults(context, shard.number)),
-				respond(answerShares(shard)),
-				respond(answerDeletions(context, shard)),
-				respond(answerEvents(context, shard, thread)),
-				respond(answerRetention(context, shard, this.#retention)),
-				respond(answerImports(context, shard.number, this.#released)),
-				respond(answerReleases(context, shard, this.#released)),
-				respond(answerErasures({ ...context, store }, shard)),
-			]),
+			new Responder({ connection, shard: 0, log }, ofAny),
+			...this.#shards.map((shard) => {
+				const answers: Omit<Answers, keyof typeof ofAny> = {
+					manifest: answerManifests(context, shard),
+					result: answerResults(context),
+					share: answerShares(shard),
+					deletion: answerDeletions(context, shard),
+					events: answerEvents(context, shard, thread),
+					retention: answerRetention(context, shard, this.#retention),
+					import: answerImports(context, this.#released),
+					release: answerReleases(context, shard, this.#released),
+					erasure: answerErasures(context, shard),
+				};
+				return new Responder({ connection, shard: shard.number, log }, answers);
+			}),
 		];
 	}
 
 	/** Compacts, counts and removes what is due until the signal fires. Settles afterwards. */
 	async run(signal: AbortSignal): Promise<void> {
-		const { settings, log } = this.#options;
+		const { settings, metrics, log } = this.#options;
 		const compactor = new Compactor({
 			...this.#options,
 			...settings.compaction,
@@ -130,21 +146,29 @@ export class Lake {
 		const lister = new Lister({
 			...this.#options,
 			...settings.lists,
+			replaced: this.#context.replaced,
 			bucket: settings.store.bucket,
 			shards: this.#shards,
 			retentions: this.#retention.retentions,
 			objectsDone: async (stream) =>
 				(await this.#context.progress()).objectsDone(stream),
 		});
-		const hourly = (what: string, work: () => Promise<unknown>) =>
-			repeatedly(what, work, { intervalMs: hourMs, log, signal });
+		const hourly = (name: string, what: string, work: () => Promise<unknown>) =>
+			repeatedly(what, work, {
+				intervalMs: hourMs,
+				log,
+				signal,
+				tell: (isFailing) => metrics.tellWork(name, isFailing),
+			});
 		/** Of the whole bucket, so one archive is enough. */
 		const inTurn = (name: string, what: string, work: () => Promise<unknown>) =>
-			hourly(what, async () => {
+			hourly(name, what, async () => {
 				if (await this.#turns.take(name, Date.now())) await work();
 			});
 		await Promise.all([
-			hourly("retention", () => this.#retention.keepInTurn(Date.now())),
+			hourly("retention", "retention", () =>
+				this.#retention.keepInTurn(Date.now()),
+			),
 			inTurn("deleted-sources", "the sweep of deleted sources", () =>
 				sweepDeleted(this.#context, signal),
 			),

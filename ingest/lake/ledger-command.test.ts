@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ReleasedLedger } from "../../packages/contracts/ledger.ts";
+import type { AddedLedger } from "../../packages/contracts/ledger.ts";
 import { RebuiltLedgers } from "./ledger-command.ts";
 
 const shop = { account: "shop", sourceKey: "aa" };
@@ -16,7 +16,7 @@ const ledger = {
 } as const;
 
 /** @param added by the sources' keys: what the records of releases and imports say. */
-function rebuilt(added: Record<string, ReleasedLedger["released"]>) {
+function rebuilt(added: Record<string, AddedLedger["released"]>) {
 	const published: string[] = [];
 	const ledgers = new RebuiltLedgers({
 		progress: {
@@ -24,13 +24,13 @@ function rebuilt(added: Record<string, ReleasedLedger["released"]>) {
 				published.push(sourceKey);
 			},
 		},
-		released: {
+		added: {
 			publish: async ({ sourceKey }, { anew } = {}) => {
 				published.push(`released.${sourceKey}${anew ? " anew" : ""}`);
 				return added[sourceKey] ?? {};
 			},
 		},
-		releases: {
+		additions: {
 			sources: async function* () {
 				for (const source of [bank, gone, shop])
 					if (added[source.sourceKey]) yield source;

@@ -1,5 +1,7 @@
+import type { SourceName } from "../../packages/bucket/object-keys.ts";
+import { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
 import type {
-	ReleasedLedger,
+	AddedByDate,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
 import { createLog } from "../../packages/service/log.ts";
@@ -9,15 +11,13 @@ import type { CutRecord } from "../archive/decide/cut.ts";
 import { LedgerIndex, ledgerOf } from "../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../archive/ledger/ledger-snapshots.ts";
 import { CutLossStore, isSettled } from "../archive/losses.ts";
-import type { SourceName } from "../archive/s3/object-keys.ts";
-import { S3ObjectStore } from "../archive/s3/s3-object-store.ts";
 import { readArchiveSettings } from "../archive/settings.ts";
 import { CutStore } from "../archive/write/cut-store.ts";
 import { NatsProgress } from "../archive/write/nats-progress.ts";
 import { Tombstones } from "../archive/write/tombstones.ts";
+import { AddedLedgers } from "./addition/added-ledgers.ts";
+import { AdditionStore } from "./addition/addition-store.ts";
 import { CompactionStore } from "./compaction/record.ts";
-import { ReleaseStore } from "./release/release-store.ts";
-import { ReleasedLedgers } from "./release/released-ledgers.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts, releases and imports alone,
@@ -36,17 +36,17 @@ export async function main(): Promise<number> {
 		const snapshots = new LedgerSnapshots(store, log);
 		const tombstones = new Tombstones(store);
 		await tombstones.refresh();
-		const released = new ReleasedLedgers({
+		const added = new AddedLedgers({
 			progress: async () => progress,
 			store,
 			tombstones,
 			log,
 		});
-		const releases = new ReleaseStore(store);
+		const additions = new AdditionStore(store);
 		const ledgers = new RebuiltLedgers({
 			progress,
-			released,
-			releases,
+			added,
+			additions,
 			tombstones,
 		});
 		const lossStore = new CutLossStore(store, new CompactionStore(store));
@@ -88,8 +88,8 @@ export async function main(): Promise<number> {
 
 export interface RebuiltLedgersOptions {
 	progress: Pick<NatsProgress, "setLedger">;
-	released: Pick<ReleasedLedgers, "publish">;
-	releases: Pick<ReleaseStore, "sources">;
+	added: Pick<AddedLedgers, "publish">;
+	additions: Pick<AdditionStore, "sources">;
 	tombstones: Pick<Tombstones, "has">;
 }
 
@@ -103,21 +103,21 @@ export class RebuiltLedgers {
 	}
 
 	async publish(ledger: SourceLedger): Promise<string[]> {
-		const { progress, released } = this.#options;
+		const { progress, added } = this.#options;
 		this.#published.add(nameOf(ledger));
 		await progress.setLedger(ledger);
-		const added = await released.publish(ledger, { anew: true });
-		return linesOf(ledger, ledger, added);
+		const dates = await added.publish(ledger, { anew: true });
+		return linesOf(ledger, ledger, dates);
 	}
 
 	/** Of the sources without a ledger here: all their events were imported, or the others are in another archive's shards. */
 	async *publishOthers(): AsyncGenerator<string> {
-		const { released, releases, tombstones } = this.#options;
-		for await (const source of releases.sources()) {
+		const { added, additions, tombstones } = this.#options;
+		for await (const source of additions.sources()) {
 			if (this.#published.has(nameOf(source)) || tombstones.has(source))
 				continue;
-			const added = await released.publish(source, { anew: true });
-			yield* linesOf(source, { archived: {} }, added);
+			const dates = await added.publish(source, { anew: true });
+			yield* linesOf(source, { archived: {} }, dates);
 		}
 	}
 }
@@ -132,15 +132,13 @@ function linesOf(
 		archived,
 		quarantined = {},
 	}: Pick<SourceLedger, "archived" | "quarantined">,
-	released: ReleasedLedger["released"],
+	added: AddedByDate,
 ): string[] {
-	const imported = Object.keys(released).filter(
-		(date) => released[date]?.imported,
-	);
+	const imported = Object.keys(added).filter((date) => added[date]?.imported);
 	const counted = Object.keys({ ...archived, ...quarantined });
 	const dates = [...new Set([...counted, ...imported])].sort();
 	return dates.map((date) => {
-		const { events = 0, imported = 0 } = released[date] ?? {};
+		const { events = 0, imported = 0 } = added[date] ?? {};
 		const apart = quarantined[date] ?? 0;
 		// The records of releases stay longer than the ledger holds their dates.
 		const freed = Math.min(events, apart);

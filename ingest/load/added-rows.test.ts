@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addedRows } from "./addition.ts";
+import { addedRows } from "./result.ts";
 
 const unfit = {};
 const digests = { digest: "7", loadedDigest: "7" };

@@ -1,8 +1,12 @@
 import { expect, test } from "vitest";
+import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
 import { earlyName, outputName } from "../wire/object-name.ts";
 import { additionTo } from "./addition.ts";
+import { early as earlyStep } from "./steps/early.ts";
+import type { DateStep } from "./steps/step.ts";
 
+const table = { name: "orders", columns: [], description: "" };
 const folder = "events/account=shop/source=s/date=2026-03-01/";
 
 function object(name: string, rows: number, inputs?: number) {
@@ -105,7 +109,10 @@ test.each<[string, Parameters<typeof additionTo>]>([
 	],
 	[
 		"events were released from quarantine since",
-		[{ objects: [a], deciding: ["000001-x"] }, holding([["s-1"], 1])],
+		[
+			{ objects: [a], steps: [{ deciding: ["000001-x"] }] },
+			holding([["s-1"], 1]),
+		],
 	],
 ])("a date is replaced if %s", (_, given) => {
 	expect(additionTo(...given)).toBeUndefined();
@@ -148,9 +155,10 @@ test("an object that only looks like a compaction's replaces nothing", () => {
 
 test("in quarantine, events that were released before are no reason to replace the date", () => {
 	const held = holding([["000001-x", "s-1"], 1]);
-	const wanted = { objects: [a, b], deciding: ["000001-x"] };
+	const steps = [{ deciding: ["000001-x"] }];
+	const wanted = { objects: [a, b], steps };
 	expect(added(wanted, held)).toEqual({ names: ["s-2"], rows: 1 });
-	expect(added({ objects: [], deciding: ["000001-x"] }, holding())).toEqual({
+	expect(added({ objects: [], steps }, holding())).toEqual({
 		names: [],
 		rows: 0,
 	});
@@ -160,13 +168,19 @@ const cut = (first: number, rows: number) =>
 	object(`s-${String(first).padStart(20, "0")}.parquet`, rows);
 const early = (first: number, last: number, rows: number) =>
 	object(earlyName({ stream: "s", first, last, rows }), rows);
+/** The steps of a date of a manifest that knows these early objects. */
+function knowing(...earlier: ReturnType<typeof early>[]): DateStep[] {
+	const date = { date: "2026-03-01", rows: 0, objects: [], earlier };
+	const input = { table } as unknown as LoadInput;
+	return [earlyStep({ date, isBeside: false, input })!];
+}
 const nameOf = ({ key }: { key: string }) => key.slice(folder.length);
 
 test("rows that were loaded early stay, and the cut that has them gives the others", () => {
 	const before = early(8, 9, 2);
 	const held = holding([[nameOf(cut(1, 5))], 5], [[nameOf(before)], 2]);
 	const objects = [cut(1, 5), cut(8, 3)];
-	const given = additionTo({ objects, rows: 8, earlier: [before] }, held);
+	const given = additionTo({ objects, rows: 8, steps: knowing(before) }, held);
 	expect(given?.objects).toEqual([cut(8, 3)]);
 	expect(given?.without).toEqual([before]);
 	// What the rows of the table come from is told by the cut from now on.
@@ -179,11 +193,12 @@ test("rows that were loaded early stay, and the cut that has them gives the othe
 test("a cut with exactly the rows that were loaded early only renames them; two cuts can have them, and more early events", () => {
 	const before = early(8, 9, 2);
 	const held = holding([[nameOf(before)], 2]);
-	const wanted = { objects: [cut(8, 2)], rows: 2, earlier: [before] };
+	const steps = knowing(before);
+	const wanted = { objects: [cut(8, 2)], rows: 2, steps };
 	expect(additionTo(wanted, held)).toMatchObject({ objects: [] });
 	expect(additionTo(wanted, held)).not.toHaveProperty("without");
 	const objects = [cut(8, 1), early(9, 12, 4)];
-	const two = additionTo({ objects, rows: 5, earlier: [before] }, held);
+	const two = additionTo({ objects, rows: 5, steps }, held);
 	expect(two).toMatchObject({ objects, without: [before] });
 });
 
@@ -194,16 +209,16 @@ test.each<[string, Parameters<typeof additionTo>[0]]>([
 		{
 			objects: [compacted([nameOf(cut(8, 3))], 3)],
 			rows: 3,
-			earlier: [early(8, 9, 2)],
+			steps: knowing(early(8, 9, 2)),
 		},
 	],
 	[
 		"the cut has fewer rows",
-		{ objects: [cut(8, 1)], rows: 1, earlier: [early(8, 9, 2)] },
+		{ objects: [cut(8, 1)], rows: 1, steps: knowing(early(8, 9, 2)) },
 	],
 	[
 		"the rows don't add up to the ledger's",
-		{ objects: [cut(8, 3)], rows: 4, earlier: [early(8, 9, 2)] },
+		{ objects: [cut(8, 3)], rows: 4, steps: knowing(early(8, 9, 2)) },
 	],
 ])("a date with early rows is replaced if %s", (_, wanted) => {
 	const held = holding([[nameOf(early(8, 9, 2))], 2]);

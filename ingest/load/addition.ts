@@ -1,100 +1,95 @@
-import {
-	maxUnfitColumns,
-	maxUnfitExamples,
-	type UnfitValues,
-} from "../../packages/contracts/job.ts";
 import type { ManifestObject } from "../../packages/contracts/manifest.ts";
 import {
 	addUnfit,
 	type HeldDate,
-	type KeptRows,
 	nameOf,
 	rowsOf,
-	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
-import { follows, outputName, readEarlyName } from "../wire/object-name.ts";
+import { outputName } from "../wire/object-name.ts";
+import type { DateAddition, DateStep, Difference } from "./steps/step.ts";
 
-/** A date of a manifest, of which a table may hold a part. */
+/** A date, of which a table may hold a part. */
 export interface WantedDate {
 	objects: readonly ManifestObject[];
 	/** What the ledger says that the table must have. Absent if it can't say. */
 	rows?: number;
-	/** Names of the objects that decide which rows of `objects` count. */
-	deciding?: readonly string[];
-	/** Early objects that the table may hold, whose rows are rows of `objects`. */
-	earlier?: readonly ManifestObject[];
-}
-
-/** What to insert beside the rows that stay. No objects: the date hasn't changed. */
-export interface DateAddition {
-	objects: ManifestObject[];
-	/** Early objects: the table holds their rows, and they are among those of `objects`. */
-	without?: ManifestObject[];
-	kept: KeptRows;
+	steps?: readonly DateStep[];
 }
 
 /**
  * What a table lacks of a date; undefined if the date must be replaced, because the table doesn't hold exactly the rows of
- * recorded objects, or a recorded object is gone that neither a compaction nor the cut of an early object explains.
+ * recorded objects, or a recorded object is gone that neither a step nor a compaction explains.
  */
 export function additionTo(
-	{ objects, rows, deciding = [], earlier = [] }: WantedDate,
+	{ objects, rows, steps = [] }: WantedDate,
 	held: HeldDate,
 ): DateAddition | undefined {
 	if (isChangedByOthers(held)) return undefined;
-	const kept = held.rows;
 	const recorded = new Set(held.loads.flatMap((load) => load.objects));
+	const deciding = steps.flatMap(({ deciding = [] }) => deciding);
 	if (objects.length > 0 && !deciding.every((name) => recorded.has(name)))
 		return undefined;
 	const named = new Set([...objects.map(nameOf), ...deciding]);
-	const early = earlier.filter(
-		(object) => recorded.has(nameOf(object)) && !named.has(nameOf(object)),
+	const gone = [...recorded].filter((name) => !named.has(name)).sort();
+	const explained = [...steps, inputsOfOutputs].reduce<Difference | undefined>(
+		(difference, { explain }) =>
+			difference && explain ? explain(difference) : difference,
+		{
+			gone,
+			added: objects.filter((object) => !recorded.has(nameOf(object))),
+			without: [],
+			renamed: [],
+		},
 	);
-	const isEarly = new Set(early.map(nameOf));
-	const gone = [...recorded]
-		.filter((name) => !named.has(name) && !isEarly.has(name))
-		.sort();
-	let added: ManifestObject[] = [];
-	let explained = 0;
-	for (const object of objects) {
-		if (recorded.has(nameOf(object))) continue;
-		const inputs = gone.slice(explained, explained + (object.inputs ?? 0));
-		if (inputs.length > 0 && outputName(inputs) === nameOf(object))
-			explained += inputs.length;
-		else added.push(object);
-	}
-	if (explained < gone.length) return undefined;
-	const without: ManifestObject[] = [];
-	/** Objects with rows that the table holds from early ones. */
-	const holding = new Set<string>();
-	for (const object of early) {
-		const range = readEarlyName(nameOf(object));
-		const later = added.filter((one) => range && follows(nameOf(one), range));
-		const rowsLater = rowsOf(later);
-		for (const one of later) holding.add(nameOf(one));
-		if (later.length === 0 || rowsLater < object.rows) return undefined;
-		// They have all of its events, so as many rows are the same ones.
-		if (rowsLater === object.rows)
-			added = added.filter((one) => !later.includes(one));
-		else without.push(object);
-	}
+	if (!explained || explained.gone.length > 0) return undefined;
+	const { added, without, renamed } = explained;
 	const more = rowsOf(added) - rowsOf(without);
-	if (rows !== undefined && kept + more !== rows) return undefined;
+	if (rows !== undefined && held.rows + more !== rows) return undefined;
 	const isNew = new Set(added.map(nameOf));
 	return {
 		objects: added,
 		...(without.length > 0 && { without }),
 		kept: {
-			rows: kept,
+			rows: held.rows,
 			unfit: addUnfit(held.loads.map((load) => load.unfit)),
 			held,
-			...(explained + early.length > 0 && {
+			...(gone.length > 0 && {
 				renamed: [...named].filter(
-					(name) => !isNew.has(name) || holding.has(name),
+					(name) => !isNew.has(name) || renamed.includes(name),
 				),
 			}),
 		},
 	};
+}
+
+/** The name of an object that was made of others derives from theirs. */
+const inputsOfOutputs: DateStep = {
+	explain({ gone, added, ...difference }) {
+		let left = gone;
+		const others = added.filter((object) => {
+			const inputs = inputsAmong(left, object);
+			if (inputs) left = left.filter((name) => !inputs.includes(name));
+			return !inputs;
+		});
+		return { ...difference, gone: left, added: others };
+	},
+};
+
+/**
+ * The names of the objects that a compaction made this one of, if all of them are among `names`, one after the other.
+ * @param names sorted.
+ */
+export function inputsAmong(
+	names: readonly string[],
+	object: ManifestObject,
+): readonly string[] | undefined {
+	const { inputs = 0 } = object;
+	if (inputs === 0) return undefined;
+	for (let at = 0; at + inputs <= names.length; at++) {
+		const some = names.slice(at, at + inputs);
+		if (outputName(some) === nameOf(object)) return some;
+	}
+	return undefined;
 }
 
 /** Whether a date holds other rows than loads have put there: somebody has deleted, inserted or changed some. */
@@ -102,30 +97,4 @@ export function isChangedByOthers(held: HeldDate): boolean {
 	const { rows, digest, loadedDigest, loads } = held;
 	const loaded = loads.reduce((sum, load) => sum + load.rows, 0);
 	return rows !== loaded || digest !== loadedDigest;
-}
-
-/** For a Job's result: the columns with such values. */
-export function unfitValues(count: UnfitRows): UnfitValues[] {
-	return Object.entries(count)
-		.map(([column, counted]) => ({ column, ...counted }))
-		.filter(({ rows }) => rows > 0)
-		.sort((a, b) => b.rows - a.rows)
-		.slice(0, maxUnfitColumns)
-		.map(({ eventID, ...counted }, index) =>
-			eventID === undefined || index >= maxUnfitExamples
-				? counted
-				: { ...counted, eventID },
-		);
-}
-
-/** How many rows of a day a Run inserts, or an earlier attempt of it that died before it could say so has. */
-export function addedRows(
-	run: string,
-	{ rows, kept }: { rows: number; kept?: KeptRows },
-): number {
-	const { loads = [] } = kept?.held ?? {};
-	return loads.reduce(
-		(sum, load) => sum + (load.run === run ? load.rows : 0),
-		rows,
-	);
 }

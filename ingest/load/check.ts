@@ -6,7 +6,7 @@ import {
 	type JobSuccess,
 	runJob,
 } from "../job/process.ts";
-import { openWarehouse } from "./warehouse.ts";
+import { openWarehouse } from "./generated/warehouses.ts";
 
 /** `tidemill check --input <file>`: verifies a Destination (packages/contracts/job.ts says what goes in and out). */
 export async function main({ input }: JobOptions): Promise<number> {

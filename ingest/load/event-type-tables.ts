@@ -3,8 +3,10 @@ import type {
 	LoadInput,
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { isNamedByDigest } from "../../packages/contracts/name-digest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type {
 	HeldDate,
 	LoadDay,
@@ -18,7 +20,8 @@ import { SplitDays } from "./split-days.ts";
 
 /**
  * A warehouse in which one table is many: one for each type of event, and one for all others. Its days are split once, into files
- * on the scratch volume, and each table is loaded as if it were a Pipeline's only one. So what holds of a table holds of each.
+ * on the scratch volume, and each table is loaded as if it were a Pipeline's only one. So what holds of a table holds of each. What
+ * stands in the way of one table keeps no other from its rows: the Run fails with it at the end.
  */
 export class EventTypeWarehouse implements Warehouse {
 	/** Absent where the warehouse can't say. */
@@ -51,11 +54,35 @@ export class EventTypeWarehouse implements Warehouse {
 		return this.#warehouse.warning;
 	}
 
-	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
-		return this.together(async () => {
-			for (const one of this.#tablesOf(input))
-				await this.#warehouse.requireUsable(one, manifest);
-		});
+	/** Throws {@link JobFailure} EventTypesFound for tables of types that are somebody else's, so that the types get others. */
+	async requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
+		const failures = await this.together(() =>
+			this.#onEach(input, (one) =>
+				this.#warehouse.requireUsable(one, manifest),
+			),
+		);
+		const taken = this.#types.tables
+			.filter(
+				({ type, table }) =>
+					failures.get(table)?.code === "TableNotOurs" &&
+					!isNamedByDigest(type, table),
+			)
+			.map(({ table }) => table);
+		if (taken.length > 0) {
+			const failure = new JobFailure(
+				"EventTypesFound",
+				`Tables of types of events aren't this Pipeline's: ${taken.join(", ")}`,
+			);
+			failure.takenTables = taken;
+			throw failure;
+		}
+		const [first] = failures.values();
+		if (first && failures.size === this.#tablesOf(input).length) throw first;
+	}
+
+	/** By each of the tables that has a record of the date, once all were asked. */
+	heldOn(date: UtcDate, names: readonly string[]): HeldDate[] {
+		return names.flatMap((name) => this.#held.get(name)?.get(date) ?? []);
 	}
 
 	/** There is no one table, and none whose columns follow the events. */
@@ -75,31 +102,48 @@ export class EventTypeWarehouse implements Warehouse {
 		if (input.table.name !== this.#table)
 			return this.#warehouse.load(input, manifest, days, files);
 		await this.requireUsable(input, manifest);
-		const split = new SplitDays(input.table, this.#types, files);
+		const split = new SplitDays(input.table, this.#types, files, (session) =>
+			this.unheld(input.table, session),
+		);
 		for (const day of days) await split.add(day, !this.#takesDaysOneByOne);
 		this.otherTypes = split.otherTypes(this.#types.free);
 		return this.together(async () => {
 			let all: number | undefined = 0;
-			for (const [index, one] of this.#tablesOf(input).entries()) {
+			const failures = await this.#onEach(input, async (one, index) => {
 				const held = this.#held.get(one.table.name);
-				const rows = await this.#warehouse.load(
-					one,
-					manifest,
-					split.daysOf(index, held),
-					split,
-				);
-				await split.remove(index);
+				const days = split.daysOf(index, held);
+				const rows = await this.#warehouse
+					.load(one, manifest, days, split)
+					.finally(() => split.remove(index));
 				all = all === undefined || rows === undefined ? undefined : all + rows;
-			}
+			});
+			const [first] = failures.values();
+			if (first) throw first;
 			return all;
 		});
 	}
 
+	/** Returns the failures that are of one table alone, by table. */
+	async #onEach(
+		input: LoadInput,
+		work: (one: LoadInput, index: number) => Promise<void>,
+	): Promise<Map<string, JobFailure<string>>> {
+		const failures = new Map<string, JobFailure<string>>();
+		for (const [index, one] of this.#tablesOf(input).entries())
+			try {
+				await work(one, index);
+			} catch (error) {
+				if (!isOfOneTable(error)) throw error;
+				failures.set(one.table.name, error);
+			}
+		return failures;
+	}
+
 	/** Each of the tables has the mark. */
-	erasing(
-		...of: Parameters<Warehouse["erasing"]>
-	): ReturnType<Warehouse["erasing"]> {
-		return this.#warehouse.erasing(...of);
+	rowAccess(
+		...of: Parameters<Warehouse["rowAccess"]>
+	): ReturnType<Warehouse["rowAccess"]> {
+		return this.#warehouse.rowAccess(...of);
 	}
 
 	together<T>(work: () => Promise<T>): Promise<T> {
@@ -117,6 +161,8 @@ export class EventTypeWarehouse implements Warehouse {
 	/** The tables that stand for the one of the input, that of other types first; the input itself if it is about a table beside them. */
 	#tablesOf(input: LoadInput): LoadInput[] {
 		const { table, filter } = input;
+		// Who adopts has looked at the table that the Pipeline names, and not at one that a sender's event names.
+		const { adopt: _, ...own } = input;
 		if (table.name !== this.#table) return [input];
 		const { place, tables, other } = this.#types;
 		const noneOf = tables.map(({ type }) => type);
@@ -131,7 +177,7 @@ export class EventTypeWarehouse implements Warehouse {
 				filter: { ...filter, table: { place, noneOf } },
 			},
 			...tables.map(({ type, table: name }) => ({
-				...input,
+				...own,
 				table: {
 					...table,
 					name,
@@ -147,12 +193,13 @@ export class EventTypeWarehouse implements Warehouse {
 		const all: ReadonlyMap<UtcDate, HeldDate>[] = [];
 		let isKnown = true;
 		await this.together(async () => {
-			for (const one of this.#tablesOf(input)) {
+			await this.#onEach(input, async (one) => {
+				this.#held.set(one.table.name, new Map());
 				const held = await this.#warehouse.held!(one, manifest);
 				if (held) all.push(held);
 				else isKnown = false;
 				this.#held.set(one.table.name, held ?? new Map());
-			}
+			});
 		});
 		if (!isKnown) return undefined;
 		return new Map(
@@ -163,6 +210,15 @@ export class EventTypeWarehouse implements Warehouse {
 			}),
 		);
 	}
+}
+
+/** Whether another table may be loaded all the same. What a later attempt mends, it mends for all. */
+function isOfOneTable(error: unknown): error is JobFailure<string> {
+	return (
+		error instanceof JobFailure &&
+		!error.retryable &&
+		!["EventTypesFound", "Superseded", "TableIncomplete"].includes(error.code)
+	);
 }
 
 /**

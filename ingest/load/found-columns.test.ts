@@ -11,12 +11,19 @@ interface Given {
 	free?: number;
 	bytes?: number;
 	type?: string;
+	kind?: string;
 }
 
 /** What bodies get columns for. Each is the text itself, or a value. */
 function foundIn(
 	bodies: readonly unknown[],
-	{ columns = [], free = 500, bytes = 65_536, type = "DuckDB" }: Given = {},
+	{
+		columns = [],
+		free = 500,
+		bytes = 65_536,
+		type = "DuckDB",
+		kind,
+	}: Given = {},
 ): Record<string, FoundColumnType> {
 	const found = new FoundColumns(
 		{
@@ -26,7 +33,7 @@ function foundIn(
 		{ columns: free, bytes },
 	);
 	for (const body of bodies)
-		found.add(typeof body === "string" ? body : JSON.stringify(body));
+		found.add(typeof body === "string" ? body : JSON.stringify(body), kind);
 	try {
 		found.requireNone();
 	} catch (error) {
@@ -59,6 +66,26 @@ test("a member's type is that of its values, and objects give their members colu
 		"/o/p/q": "String",
 	});
 });
+
+test.each<[object, Record<string, FoundColumnType>]>([
+	[{ a: "" }, {}],
+	[
+		{ a: "", b: "x" },
+		{ "/a": "Date", "/b": "String" },
+	],
+	[{ a: ["", "2026-03-01"] }, { "/a": "JSON" }],
+	[{ a: " " }, { "/a": "String" }],
+	[{ "": "", a: "2026-03-01T12:00:00Z" }, { "/a": "String" }],
+])(
+	"the empty fields of %j, a form, say nothing of columns",
+	(body, expected) => {
+		const filled = { a: "2026-03-01" };
+		const bodies = Object.keys(expected).length > 0 ? [filled, body] : [body];
+		expect(foundIn(bodies, { kind: "form" })).toEqual(expected);
+		const json = foundIn([{ a: "" }, filled]);
+		expect(json).toEqual({ "/a": "String" });
+	},
+);
 
 test.each<[FoundColumnType, ...string[]]>([
 	["Number", "1", "1.5"],

@@ -9,22 +9,21 @@ import {
 } from "../../packages/contracts/job.ts";
 import { parquetRows } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
-import { pointerToken } from "../../packages/service/json-pointer.ts";
 import {
-	type Path,
-	pathsOf,
-} from "../../packages/warehouses/load/body-paths.ts";
-import {
-	columnValue,
 	decoded,
-} from "../../packages/warehouses/load/body-value.ts";
-import { bodyColumnsOf } from "../../packages/warehouses/load/columns.ts";
-import { JobFailure } from "../../packages/warehouses/load/failure.ts";
-import {
 	JsonReader,
 	NotJson,
 	openBrace,
-} from "../../packages/warehouses/load/json-reader.ts";
+} from "../../packages/json/json-reader.ts";
+import { pointerToken } from "../../packages/service/json-pointer.ts";
+import {
+	columnValue,
+	emptyText,
+	type Path,
+	pathsOf,
+} from "../../packages/warehouses/load/body-value.ts";
+import { bodyColumnsOf } from "../../packages/warehouses/load/columns.ts";
+import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 
@@ -62,13 +61,13 @@ export class FoundColumns {
 	async read(days: readonly LoadDay[], session: Session): Promise<void> {
 		const objects = days.flatMap(({ objects }) => objects);
 		if (objects.length === 0) return;
-		session.define("tidemill_found_members", (body) => {
-			this.add(body);
+		session.define("tidemill_found_members", (body, kind) => {
+			this.add(body, kind);
 			return "";
 		});
 		const rows = parquetRows(objects.map(({ file }) => file));
 		await session.run(
-			`SELECT count(tidemill_found_members(body, '')) FROM ${rows}`,
+			`SELECT count(tidemill_found_members(body, coalesce(kind, ''))) FROM ${rows}`,
 		);
 	}
 
@@ -104,11 +103,12 @@ export class FoundColumns {
 		);
 	}
 
-	add(body: string): void {
+	/** @param kind as the body is stored: an empty field of a form is a missing one, and says nothing of its column. */
+	add(body: string, kind = "json"): void {
 		try {
-			new MemberReader(body, (pointer, json) =>
-				this.#count(pointer, json),
-			).read(this.#root);
+			new MemberReader(body, (pointer, json) => {
+				if (kind !== "form" || json !== emptyText) this.#count(pointer, json);
+			}).read(this.#root);
 		} catch (error) {
 			if (!(error instanceof NotJson)) throw error;
 		}

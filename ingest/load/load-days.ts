@@ -1,60 +1,52 @@
 import type { LoadInput } from "../../packages/contracts/job.ts";
-import type {
-	Manifest,
-	ManifestObject,
-} from "../../packages/contracts/manifest.ts";
+import type { ManifestObject } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import {
+	broughtBy,
 	type DayObject,
+	type DayStep,
 	type HeldDate,
 	type LoadDay,
-	nameOf,
 	rowsOf,
 } from "../../packages/warehouses/load/load-day.ts";
-import { additionTo, type DateAddition, type WantedDate } from "./addition.ts";
+import { additionTo, type WantedDate } from "./addition.ts";
+import { shrinkageOf } from "./shrinking-days.ts";
+import type { DateAddition } from "./steps/step.ts";
+import type { WantedTable } from "./wanted-tables.ts";
 
 /** What a table holds, by date; undefined if that can't be known. */
 export type HeldDates = ReadonlyMap<UtcDate, HeldDate> | undefined;
 
 export interface TablePlans {
 	days: LoadDay[];
-	/** Of the table of events in quarantine, if there is one. */
-	apart?: LoadDay[];
+	/** Of the tables beside it that have events, too. */
+	beside: LoadDay[][];
 	/** Days whose values that don't fit a table of them lacks, if there is one: it gets a row for each, and not for each event. */
 	rejecting?: LoadDay[];
 }
 
 /** What to download for the Run's tables: all days as a whole, or, where a table says what it holds, what is new. */
 export function planTables(
-	{
-		quarantineTable,
-		rejectedTable,
-		filter,
-	}: Pick<LoadInput, "quarantineTable" | "rejectedTable" | "filter">,
-	manifest: Manifest,
+	[own, ...beside]: readonly [WantedTable, ...WantedTable[]],
+	rejectedTable: LoadInput["rejectedTable"],
 	directory: string,
-	held: {
-		table?: HeldDates;
-		quarantineTable?: HeldDates;
-		rejectedTable?: HeldDates;
-	} = {},
+	held: ReadonlyMap<string, HeldDates> = new Map(),
+	staying?: ReadonlySet<UtcDate>,
 ): TablePlans {
-	const days = planDays(manifest, directory, additionsTo(held.table, filter));
+	const heldIn = ({ name }: { name: string }) => held.get(name);
+	const days = planDays(own.dates, directory, heldIn(own.table), "", staying);
 	return {
 		days,
-		...(quarantineTable && {
-			apart: planQuarantine(
-				manifest,
-				directory,
-				additionsTo(held.quarantineTable, filter),
-			),
-		}),
+		beside: beside.map(({ table, dates }, index) =>
+			planDays(dates, directory, heldIn(table), `-beside-${index}`, staying),
+		),
 		...(rejectedTable && {
 			rejecting: planRejecting(
 				days,
-				manifest,
+				own,
 				directory,
-				additionsTo(held.rejectedTable, filter),
+				heldIn(rejectedTable),
+				staying,
 			),
 		}),
 	};
@@ -66,122 +58,79 @@ export function planTables(
  */
 function planRejecting(
 	days: LoadDay[],
-	{ dates }: Manifest,
+	{ dates }: WantedTable,
 	directory: string,
-	additionOf: AdditionOf,
+	held: HeldDates,
+	staying?: ReadonlySet<UtcDate>,
 ): LoadDay[] {
-	return days.map((day, index) => {
-		const { date, deciding } = day;
-		// How many values don't fit no ledger knows.
-		const { rows: _, ...wanted } = dates[index]!;
-		const own = planDate(
-			`${directory}/${date}-rejecting`,
-			wanted.objects,
-			additionOf(date, { ...wanted, ...(deciding && { deciding }) }),
-		);
+	// How many values don't fit no ledger knows.
+	const wanted = dates.map(({ rows: _, ...date }) => date);
+	const name = "-rejecting";
+	return planDays(wanted, directory, held, name, staying).map((own, index) => {
+		const day = days[index]!;
 		const isSame =
 			keysOf(own.objects) === keysOf(day.objects) &&
-			keysOf(own.without) === keysOf(day.without);
-		const { objects, without, rows } = isSame ? day : own;
-		return {
-			date,
-			rows,
-			objects,
-			...(deciding && { deciding }),
-			...(without && { without }),
-			...(own.kept && { kept: own.kept }),
-		};
+			keysOf(broughtBy(own)) === keysOf(broughtBy(day));
+		const { kept: _, ...same } = day;
+		return isSame ? { ...same, ...(own.kept && { kept: own.kept }) } : own;
 	});
 }
 
-function keysOf(objects: readonly DayObject[] = []): string {
+function keysOf(objects: readonly DayObject[]): string {
 	return objects.map(({ key }) => key).join("\n");
 }
 
-function additionsTo(held: HeldDates, filter: LoadInput["filter"]): AdditionOf {
-	return (date, { rows, ...wanted }) => {
-		const day = held?.get(date);
-		// The ledger counts all events, and not those that the filter wants.
-		const counted = filter || rows === undefined ? wanted : { ...wanted, rows };
-		return day && additionTo(counted, day);
-	};
-}
-
-/** For a date of the manifest, what a table lacks of it; undefined if it must be replaced. */
-export type AdditionOf = (
-	date: string,
-	wanted: WantedDate,
-) => DateAddition | undefined;
-
-const replaceAll: AdditionOf = () => undefined;
-
-/** The manifest's days, ascending, with a file in `directory` for each object. */
-export function planDays(
-	{ dates }: Manifest,
-	directory: string,
-	additionOf = replaceAll,
-): LoadDay[] {
-	return dates.map(({ erased, ...day }) => {
-		const deciding = erased?.by ?? [];
-		const rows = day.rows - (erased?.rows ?? 0);
-		return {
-			...day,
-			...(deciding.length > 0 && { deciding }),
-			...planDate(
-				`${directory}/${day.date}`,
-				day.objects,
-				additionOf(day.date, { ...day, rows, deciding }),
-			),
-		};
-	});
-}
-
 /**
- * The same days with what is in quarantine. What was released decides which of their rows count: those are also among the
- * days' own, and have files of their own here.
+ * The dates, ascending, each with a file in `directory` for each object.
+ * @param held What the table holds of them: a date that can't be added to is replaced.
+ * @param name Part of the files' names.
+ * @param staying Dates that aren't replaced, since they would lose rows.
  */
-export function planQuarantine(
-	{ dates }: Manifest,
+export function planDays(
+	dates: readonly (WantedDate & { date: UtcDate })[],
 	directory: string,
-	additionOf = replaceAll,
+	held?: HeldDates,
+	name = "",
+	staying: ReadonlySet<UtcDate> = new Set(),
 ): LoadDay[] {
-	return dates.map(({ date, objects: own, quarantine, erased }) => {
-		const { objects = [] } = quarantine ?? {};
-		const released = own.filter(({ released }) => released);
-		const deciding = [...released.map(nameOf), ...(erased?.by ?? [])];
-		const prefix = `${directory}/${date}-quarantine`;
-		const addition = additionOf(date, { objects, deciding });
-		const day = planDate(prefix, objects, addition);
-		return {
-			date,
-			...(deciding.length > 0 && { deciding }),
-			...day,
-			// Rows that are added came after all that was released.
-			...(released.length > 0 &&
-				day.objects.length > 0 &&
-				!addition && {
-					released: withFiles(`${prefix}-released`, released),
-				}),
-		};
+	return dates.map((wanted) => {
+		const before = held?.get(wanted.date);
+		const addition =
+			before &&
+			((staying.has(wanted.date) &&
+				shrinkageOf(wanted, { held: [before] })?.addition) ||
+				additionTo(wanted, before));
+		return planDay(wanted, `${directory}/${wanted.date}${name}`, addition);
 	});
 }
 
-function planDate(
+function planDay(
+	{ date, objects: all, steps = [] }: WantedDate & { date: UtcDate },
 	prefix: string,
-	all: ManifestObject[],
 	addition: DateAddition | undefined,
-): Pick<LoadDay, "rows" | "objects" | "without" | "kept"> {
+): LoadDay {
 	const objects = withFiles(prefix, addition?.objects ?? all);
-	const without = withFiles(`${prefix}-without`, addition?.without ?? []);
+	const files = (name: string, objects: readonly ManifestObject[]) =>
+		withFiles(`${prefix}-${name}`, objects);
+	const own = steps.flatMap(({ deciding = [], on }): DayStep[] => {
+		const step = objects.length > 0 ? on?.({ addition, files }) : undefined;
+		const decides = deciding.length > 0 && { deciding };
+		return step || decides ? [{ ...step, ...decides }] : [];
+	});
+	const leftOut = own.reduce((sum, { leavesOut = 0 }) => sum + leavesOut, 0);
 	return {
-		rows: rowsOf(objects) - rowsOf(without),
+		date,
+		rows: rowsOf(objects) - leftOut,
 		objects,
-		...(without.length > 0 && { without }),
+		steps: own,
 		...(addition && { kept: addition.kept }),
 	};
 }
 
-function withFiles(prefix: string, objects: ManifestObject[]): DayObject[] {
+function withFiles(
+	prefix: string,
+	objects: readonly ManifestObject[],
+): DayObject[] {
 	return objects.map((object, index) => ({
 		...object,
 		file: `${prefix}-${index}.parquet`,

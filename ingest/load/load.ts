@@ -6,14 +6,9 @@ import {
 } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
+import type { Session } from "../../packages/duckdb/session.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
-import { isRest } from "../../packages/warehouses/load/body-paths.ts";
-import {
-	type ErasedRows,
-	erasedWords,
-	eraseRows,
-	type LoadedTable,
-} from "../../packages/warehouses/load/erased-rows.ts";
+import { isRest } from "../../packages/warehouses/load/body-value.ts";
 import {
 	type ExistingColumn,
 	fitColumns,
@@ -21,7 +16,9 @@ import {
 import {
 	addUnfit,
 	type LoadDay,
+	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
+import { requireFreeName } from "../../packages/warehouses/load/table-mark.ts";
 import {
 	type DayFiles,
 	TableChanged,
@@ -32,13 +29,25 @@ import { LinkReader } from "../job/link-reader.ts";
 import { readManifest } from "../job/manifest.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
 import { storeLog, storeResult } from "../job/result-link.ts";
-import { addedRows, isChangedByOthers, unfitValues } from "./addition.ts";
+import { isChangedByOthers } from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
 import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { FoundColumns, requireTypes } from "./found-columns.ts";
+import { openWarehouse } from "./generated/warehouses.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
+import { findShrinking, type GuardedTable } from "./loss-guard.ts";
+import { onDisk, sized } from "./ready-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
-import { openWarehouse } from "./warehouse.ts";
+import { resultOf, rowsIn, unfitValues } from "./result.ts";
+import { dayWouldShrink, type ShrinkingDay } from "./shrinking-days.ts";
+import {
+	countMeant,
+	doLater,
+	type LaterWork,
+	type WantedTable,
+	wantedTables,
+	withColumnsOf,
+} from "./wanted-tables.ts";
 
 /**
  * Carries out one Run: manifest → objects → checks → destination, for all days at once or day by day, as the Destination
@@ -50,6 +59,7 @@ export async function load(
 	given: LoadInput,
 	context: JobContext,
 ): Promise<JobSuccess> {
+	requireFreeName(given.table.name);
 	const input = withColumnsOf(given, Date.now());
 	const { log, signal } = context;
 	if (input.authorities !== undefined) trustAuthorities(input.authorities);
@@ -72,34 +82,34 @@ export async function load(
 	const directory = await mkdtemp(join(context.scratch, "load-"));
 	const attempt = new Attempt(input, manifest, directory, context);
 	try {
+		if (input.counts) return await attempt.count(input.counts);
 		return await attempt.carryOut(input.adds ?? false);
 	} catch (error) {
 		if (!(error instanceof TableChanged)) throw error;
 		log.info({ reason: error.message }, "replacing the days as a whole");
-		return await attempt.carryOut(false);
+		return await attempt.carryOut(false, true);
 	} finally {
 		await attempt.close();
 		await rm(directory, { recursive: true, force: true });
 	}
 }
 
-/** As a result has it, with room for what the Run's message says besides. */
-const maxWarningLength = 400;
-
 class Attempt {
 	/** As the operator wants it. */
 	readonly #given: LoadInput;
 	/** As the table that is there takes it. */
 	#input: LoadInput;
-	readonly #manifest: Manifest;
+	/** As archive has written it. */
+	readonly #listed: Manifest;
+	/** Without the dates that stay as they are. */
+	#manifest: Manifest;
 	readonly #directory: string;
 	readonly #context: JobContext;
-	#warehouse: Warehouse | undefined;
+	#warehouse: Promise<Warehouse> | undefined;
 	/** The same, where there is a table for each type of event. */
 	#split: EventTypeWarehouse | undefined;
 	#repaired: UtcDate[] = [];
-	/** What was erased that no load puts anew. */
-	#erased: ErasedRows[] = [];
+	#later: LaterWork | undefined;
 	/** Columns of the table whose types no column has that load has found. */
 	#leftOut: ExistingColumn[] = [];
 
@@ -111,6 +121,7 @@ class Attempt {
 	) {
 		this.#given = input;
 		this.#input = input;
+		this.#listed = manifest;
 		this.#manifest = manifest;
 		this.#directory = directory;
 		this.#context = context;
@@ -119,104 +130,130 @@ class Attempt {
 	/**
 	 * @param adds Whether to insert only what is new, where the Destination says what it holds. Only then it may throw
 	 * {@link TableChanged}.
+	 * @param keepsAll Whether dates that would lose rows stay as they are, also where it is known what is new in them.
 	 */
-	async carryOut(adds: boolean): Promise<JobSuccess> {
+	async carryOut(adds: boolean, keepsAll = false): Promise<JobSuccess> {
 		await this.#fit();
-		const held = adds ? await this.#held() : undefined;
-		this.#noteRepairs(held);
-		const plans = planTables(
-			this.#input,
-			this.#manifest,
-			this.#directory,
-			held,
-		);
-		const result = resultOf(this.#manifest, plans, held !== undefined);
-		const { version, outcome, dates, ...figures } = result;
-		const { name: run, pipeline, account } = this.#input.run;
-		const days = plans.days.length;
-		this.#context.log.info(
-			{ run, pipeline, account, days, ...figures },
-			"downloading the objects",
-		);
-		const files = new DownloadedDays(
-			this.#input,
-			this.#manifest,
-			this.#directory,
-			this.#context,
-		);
+		const { table } = this.#input;
+		const unheld = async (session: Session) =>
+			(await this.#open()).unheld?.(table, session) ?? [];
+		const context = this.#context;
+		const files = new DownloadedDays(table, this.#directory, context, unheld);
 		try {
-			const rejected = new RejectedDays(
-				this.#input.table,
-				files,
-				(session) =>
-					this.#warehouse?.unheld?.(this.#input.table, session) ?? [],
-			);
-			const found =
-				this.#input.evolves &&
-				new FoundColumns(this.#given, this.#input.evolves);
-			const ready = takesDaysOneByOne(this.#input)
-				? await sized(plans, files, this.#manifest, this.#input.filter, found)
-				: await onDisk(plans, files, rejected, found);
-			found?.requireNone();
-			const first = ready.days.find(({ objects }) => objects.length > 0);
-			if (first && wantsFirstDay(this.#input)) files.begin(first);
-			const all = await this.#load(ready, files, async () => {
-				const days = takesDaysOneByOne(this.#input)
-					? await rejected.counted({ ...plans, days: ready.days })
-					: ready.rejecting!;
-				return { days, files: rejected };
-			});
-			const own = rowsIn(ready.days);
-			const isWhole = this.#manifest.asked.extent === "Whole";
-			const otherRows = isWhole && all !== undefined ? all - own : 0;
-			// A warehouse counts by the days that it was given, unless all were on disk before.
-			const loaded = takesDaysOneByOne(this.#input) ? ready.days : plans.days;
-			const otherTypes = this.#split?.otherTypes;
-			const counts = addUnfit(
-				plans.days.flatMap((day, index) => [
-					files.unfitOf(loaded[index]!) ?? files.unfitOf(day) ?? {},
-					day.kept?.unfit ?? {},
-				]),
-			);
-			const unfit = unfitValues(counts);
-			const rest = this.#input.table.columns.find(({ from }) => isRest(from));
-			const rescuedRows = (rest && counts[rest.name]?.values) ?? 0;
-			// Only the objects themselves tell which events the filter wants.
-			const counted = this.#input.filter && {
-				...resultOf(this.#manifest, ready, held !== undefined),
-				rows: own,
-			};
-			return {
-				...result,
-				...counted,
-				...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
-				...(otherRows > 0 && { otherRows }),
-				...(otherTypes && { otherTypes }),
-				...(ready.apart && { quarantinedRows: rowsIn(ready.apart) }),
-				...(rescuedRows > 0 && { rescuedRows }),
-				...(unfit.length > 0 && { unfitValues: unfit }),
-				...(this.#warning !== undefined && { warning: this.#warning }),
-			};
+			return await this.#carryOut(adds, keepsAll, files, unheld);
 		} finally {
 			await files.close();
 		}
 	}
 
-	async close(): Promise<void> {
-		await this.#warehouse?.close?.();
+	async #carryOut(
+		adds: boolean,
+		keepsAll: boolean,
+		files: DownloadedDays,
+		unheld: ConstructorParameters<typeof RejectedDays>[2],
+	): Promise<JobSuccess> {
+		const input = this.#input;
+		const { run } = this.#listed;
+		this.#manifest = this.#listed;
+		const listed = wantedTables(input, this.#manifest);
+		const whole = planTables(listed, this.#rejectedTable, this.#directory);
+		const isEager = wantsFirstDay(input);
+		if (isEager && !adds) beginFirst(whole.days, files);
+		const held = await this.#held(listed);
+		const shrinking = await this.#shrinking(listed, held);
+		// Of these nobody can say what is new, or only of some tables: the others' dates would be replaced.
+		const staying = shrinking.filter(
+			({ date, addition }) =>
+				keepsAll ||
+				!addition ||
+				this.#allOf(listed).some(({ name }) => !held?.get(name)?.has(date)),
+		);
+		this.#manifest = {
+			...this.#manifest,
+			dates: this.#listed.dates.filter(
+				(day) => !staying.some(({ date }) => date === day.date),
+			),
+		};
+		const tables = wantedTables(input, this.#manifest);
+		const [own] = tables;
+		const counted = adds ? held : undefined;
+		this.#noteRepairs(counted);
+		const plans =
+			counted || shrinking.length > 0
+				? planTables(
+						tables,
+						this.#rejectedTable,
+						this.#directory,
+						counted ?? onDates(held, shrinking),
+						new Set(shrinking.map(({ date }) => date)),
+					)
+				: whole;
+		const planned = resultOf(run, own, plans, counted !== undefined);
+		const { version, outcome, dates, ...figures } = planned;
+		const { name, pipeline, account } = input.run;
+		const days = plans.days.length;
+		this.#context.log.info(
+			{ run: name, pipeline, account, days, ...figures },
+			"downloading the objects",
+		);
+		const rejected = new RejectedDays(input.table, files, unheld);
+		const found = input.evolves && new FoundColumns(this.#given, input.evolves);
+		const ready = takesDaysOneByOne(input)
+			? await sized(plans, files, found)
+			: await onDisk(plans, files, rejected, found);
+		found?.requireNone();
+		if (isEager && adds) beginFirst(ready.days, files);
+		const all = await this.#load(tables, ready, files, async () => {
+			const days = takesDaysOneByOne(input)
+				? await rejected.counted({ ...plans, days: ready.days })
+				: ready.rejecting!;
+			return { days, files: rejected };
+		});
+		const isWhole = this.#manifest.asked.extent === "Whole";
+		const otherRows =
+			isWhole && all !== undefined ? all - rowsIn(ready.days) : 0;
+		const otherTypes = this.#split?.otherTypes;
+		if (shrinking.length > 0) throw dayWouldShrink(shrinking, false);
+		const unfit = await unfitIn(plans.days, files);
+		const unfitColumns = unfitValues(unfit);
+		const rest = input.table.columns.find(({ from }) => isRest(from));
+		const rescuedRows = (rest && unfit[rest.name]?.values) ?? 0;
+		const warning = await this.#warning();
+		return {
+			// Only the objects themselves may tell how many rows there are.
+			...(own.dates.every(({ rows }) => rows !== undefined)
+				? planned
+				: resultOf(run, own, ready, counted !== undefined)),
+			...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
+			...(otherRows > 0 && { otherRows }),
+			...(otherTypes && { otherTypes }),
+			...Object.fromEntries(
+				ready.beside.map((days, index) => [
+					tables[index + 1]!.counted,
+					rowsIn(days),
+				]),
+			),
+			...(rescuedRows > 0 && { rescuedRows }),
+			...this.#later?.figures,
+			...(unfitColumns.length > 0 && { unfitValues: unfitColumns }),
+			...(warning !== undefined && { warning }),
+		};
 	}
 
-	#noteRepairs({
-		table,
-		quarantineTable,
-		rejectedTable,
-	}: {
-		table?: HeldDates;
-		quarantineTable?: HeldDates;
-		rejectedTable?: HeldDates;
-	} = {}): void {
-		const tables = [table, quarantineTable, rejectedTable];
-		const changed = tables.flatMap((dates) =>
+	/** Counts the rows that are meant in all tables of the Pipeline, and loads nothing. */
+	async count(meant: NonNullable<LoadInput["counts"]>): Promise<JobSuccess> {
+		const tables = this.#standing(wantedTables(this.#input, this.#manifest));
+		const about = { manifest: this.#manifest, tables };
+		return countMeant(await this.#open(), this.#input, about, meant);
+	}
+
+	async close(): Promise<void> {
+		const warehouse = await this.#warehouse?.catch(() => undefined);
+		await warehouse?.close?.();
+	}
+
+	#noteRepairs(held: ReadonlyMap<string, HeldDates> = new Map()): void {
+		const changed = [...held.values()].flatMap((dates) =>
 			[...(dates ?? [])].filter(([, day]) => isChangedByOthers(day)),
 		);
 		if (changed.length === 0) return;
@@ -249,84 +286,113 @@ class Attempt {
 		requireTypes(retyped);
 	}
 
-	/** Undefined if the Destination can't say. */
-	async #held() {
+	/** By the tables' names; undefined if the Destination can't say. */
+	async #held(
+		tables: readonly WantedTable[],
+	): Promise<ReadonlyMap<string, HeldDates> | undefined> {
 		const destination = await this.#open();
 		if (!destination.held) return undefined;
-		const input = this.#input;
-		const held = async (table: LoadInput["table"] | undefined) =>
-			table && destination.held!({ ...input, table }, this.#manifest);
-		return {
-			table: await held(input.table),
-			quarantineTable: await held(input.quarantineTable),
-			rejectedTable: await held(this.#rejectedTable),
-		};
+		const held = new Map<string, HeldDates>();
+		for (const table of this.#allOf(tables))
+			held.set(
+				table.name,
+				await destination.held({ ...this.#input, table }, this.#manifest),
+			);
+		return held;
 	}
 
 	/**
-	 * The table comes first. Killed after it, the others lack rows until the next attempt or Run: each has a mark of its own, which says
-	 * what it holds.
+	 * The dates that would lose rows for good. Throws {@link JobFailure} DayWouldShrink where the table is replaced, so that no date of it
+	 * can stay.
+	 */
+	async #shrinking(
+		tables: readonly WantedTable[],
+		held: ReadonlyMap<string, HeldDates> = new Map(),
+	): Promise<ShrinkingDay[]> {
+		const input = this.#input;
+		const destination = await this.#open();
+		const split = this.#split;
+		const guarded = tables.map(({ table, dates }): GuardedTable => {
+			const { name } = table;
+			const names = name === input.table.name ? this.#ownTables() : [name];
+			return {
+				table,
+				dates,
+				names,
+				heldOn: (date) =>
+					split?.heldOn(date, names) ??
+					[held.get(name)?.get(date) ?? []].flat(),
+			};
+		});
+		const access = destination.rowAccess(input, this.#manifest);
+		const find = () => findShrinking(access, guarded, input, this.#manifest);
+		const found = await (destination.together?.(find) ?? find());
+		if (found.length === 0) return found;
+		const dates = found.map(({ date }) => date);
+		this.#context.log.error({ dates }, "the table would lose rows of dates");
+		// A table that is rebuilt says nothing of what it holds, and BigQuery never does.
+		const isReplaced =
+			input.strategy === "FullReload" ||
+			(input.rebuild && found.some(({ table }) => !held.get(table)));
+		if (isReplaced) throw dayWouldShrink(found, true);
+		return found;
+	}
+
+	/**
+	 * The Run's own table comes first. Killed after it, the others lack rows until the next attempt or Run: each has a mark of its own, which
+	 * says what it holds.
 	 * @param rejecting gives the days of the table of rejected values, once the table is loaded.
 	 */
 	async #load(
-		{ days, apart }: TablePlans,
+		tables: readonly [WantedTable, ...WantedTable[]],
+		ready: TablePlans,
 		files: DownloadedDays,
 		rejecting: () => Promise<{ days: LoadDay[]; files: DayFiles }>,
 	): Promise<number | undefined> {
 		const destination = await this.#open();
 		const input = this.#input;
-		const { quarantineTable } = input;
-		for (const table of [quarantineTable, this.#rejectedTable])
-			if (table)
-				await destination.requireUsable({ ...input, table }, this.#manifest);
-		const rows = await destination.load(input, this.#manifest, days, files);
+		const [, ...others] = this.#allOf(tables);
+		for (const table of others)
+			await destination.requireUsable({ ...input, table }, this.#manifest);
 		const loadInto = (
 			table: LoadInput["table"],
 			days: LoadDay[],
 			files: DayFiles,
 		) => destination.load({ ...input, table }, this.#manifest, days, files);
-		if (apart && quarantineTable) await loadInto(quarantineTable, apart, files);
+		const rows = await loadInto(input.table, ready.days, files);
+		for (const [index, days] of ready.beside.entries())
+			await loadInto(tables[index + 1]!.table, days, files);
 		if (this.#rejectedTable) {
 			const { days, files } = await rejecting();
 			await loadInto(this.#rejectedTable, days, files);
 		}
-		this.#erased = await this.#erase(destination);
-		const own = this.#ownTables();
-		const gone = this.#erased
-			.filter(
-				({ table, mode, unblankable }) =>
-					own.includes(table) && (mode === "RemoveRow" || unblankable),
-			)
-			.reduce((sum, { rows }) => sum + rows, 0);
-		return rows === undefined ? undefined : rows - gone;
+		this.#later = await doLater(
+			destination,
+			input,
+			{ manifest: this.#manifest, tables: this.#standing(tables) },
+			this.#context.log,
+		);
+		return rows === undefined
+			? undefined
+			: rows - this.#later.goneFrom(this.#ownTables());
 	}
 
-	/** What was erased and no load puts anew: on dates that the manifest lacks, and in tables that no Run loads any more. */
-	async #erase(destination: Warehouse): Promise<ErasedRows[]> {
-		const { others = [] } = this.#manifest.erasures ?? {};
-		if (others.length === 0) return [];
-		const input = this.#input;
-		const isReplaced = input.strategy === "FullReload";
-		const { asked, dates } = this.#manifest;
-		// What a Run of chosen dates leaves out, others load.
-		const through =
-			asked.extent === "Chosen" ? "9999-12-31" : dates.at(-1)?.date;
-		const loaded = new Map<string, LoadedTable>();
-		for (const { name, columns } of [
-			...this.#ownTables().map((name) => ({ ...input.table, name })),
-			...(input.quarantineTable ? [input.quarantineTable] : []),
-			...(this.#rejectedTable ? [this.#rejectedTable] : []),
-		])
-			loaded.set(name, { columns, isReplaced, through });
-		const work = () =>
-			eraseRows(destination.erasing(input, this.#manifest), loaded, others);
-		const erased = await (destination.together?.(work) ?? work());
-		for (const about of erased)
-			this.#context.log.info(about, "erased rows that no load puts anew");
-		return erased;
+	/** All tables that the Run loads, with those that stand for its own. */
+	#standing(tables: readonly WantedTable[]): LoadInput["table"][] {
+		const [own, ...others] = this.#allOf(tables);
+		return [...this.#ownTables().map((name) => ({ ...own!, name })), ...others];
 	}
 
-	/** The names of the tables with the Run's events, but for those in quarantine. */
+	/** All tables that the Run loads, its own first. */
+	#allOf(tables: readonly WantedTable[]): LoadInput["table"][] {
+		const rejected = this.#rejectedTable;
+		return [
+			...tables.map(({ table }) => table),
+			...(rejected ? [rejected] : []),
+		];
+	}
+
+	/** The names of the tables that stand for the Run's own. */
 	#ownTables(): string[] {
 		const { table, eventTypes } = this.#input;
 		return eventTypes
@@ -339,64 +405,67 @@ class Attempt {
 		return rejectedTableOf(this.#input);
 	}
 
-	get #warning(): string | undefined {
+	async #warning(): Promise<string | undefined> {
 		const [column, ...others] = this.#leftOut;
 		const leftOut =
 			column &&
 			`Column "${column.name}" of the table has type ${column.type.slice(0, 100)}, which no column has that follows the events${others.length > 0 ? `, and ${others.length} more have such types` : ""}: their members are in "_rescued".`;
-		return (
-			erasedWords(this.#erased, maxWarningLength) ??
-			leftOut ??
-			this.#warehouse?.warning
-		);
+		return this.#later?.warning ?? leftOut ?? (await this.#warehouse)?.warning;
 	}
 
 	/** Late for a load that replaces, so that its downloads begin early. */
-	async #open(): Promise<Warehouse> {
-		if (this.#warehouse) return this.#warehouse;
+	#open(): Promise<Warehouse> {
+		this.#warehouse ??= this.#opened();
+		return this.#warehouse;
+	}
+
+	async #opened(): Promise<Warehouse> {
 		const input = this.#input;
 		const { eventTypes } = input;
 		const opened = await openWarehouse(input.destination, this.#context);
-		if (eventTypes)
-			this.#split = new EventTypeWarehouse(
-				opened,
-				input,
-				eventTypes,
-				takesDaysOneByOne(input),
-			);
-		this.#warehouse = this.#split ?? opened;
-		return this.#warehouse;
+		if (!eventTypes) return opened;
+		this.#split = new EventTypeWarehouse(
+			opened,
+			input,
+			eventTypes,
+			takesDaysOneByOne(input),
+		);
+		return this.#split;
 	}
-}
-
-/** The columns take no values that the warehouse doesn't hold, and say who writes their rows. */
-function withColumnsOf(input: LoadInput, nowMs: number): LoadInput {
-	const { limits } = warehouses.get(input.destination.type)!;
-	const written = {
-		LoadedAt: new Date(nowMs).toISOString(),
-		Run: input.run.name,
-	};
-	const known = <Table extends LoadInput["table"]>(table: Table): Table => ({
-		...table,
-		columns: table.columns.map((column) => {
-			const { from } = column;
-			if (from === "LoadedAt" || from === "Run")
-				return { ...column, value: written[from] };
-			return limits && typeof from === "object" && "bodyPointer" in from
-				? { ...column, from: { ...from, limits } }
-				: column;
-		}),
-	});
-	const { table, quarantineTable } = input;
-	return {
-		...input,
-		table: known(table),
-		...(quarantineTable && { quarantineTable: known(quarantineTable) }),
-	};
 }
 
 function takesDaysOneByOne({ destination }: LoadInput): boolean {
 	return warehouses.get(destination.type)!.takesDaysOneByOne;
+}
+
+/** Of what the days' table has afterwards. */
+async function unfitIn(
+	days: LoadDay[],
+	files: DownloadedDays,
+): Promise<UnfitRows> {
+	const counts: UnfitRows[] = [];
+	for (const day of days)
+		counts.push(await files.unfitOf(day), day.kept?.unfit ?? {});
+	return addUnfit(counts);
+}
+
+/** Of what tables hold, these dates. */
+function onDates(
+	held: ReadonlyMap<string, HeldDates> = new Map(),
+	days: readonly ShrinkingDay[],
+): ReadonlyMap<string, HeldDates> {
+	const isOf = new Set(days.map(({ date }) => date));
+	return new Map(
+		[...held].map(([table, dates]) => [
+			table,
+			new Map([...(dates ?? [])].filter(([date]) => isOf.has(date))),
+		]),
+	);
+}
+
+function beginFirst(days: readonly LoadDay[], files: DownloadedDays): void {
+	const first = days.find(({ objects }) => objects.length > 0);
+	if (first) files.begin(first);
 }
 
 /** Whether the first day is wanted for certain, before the warehouse is asked about the table. */
@@ -405,108 +474,4 @@ function wantsFirstDay({ destination }: LoadInput): boolean {
 		destination.type,
 	)!;
 	return takesDaysOneByOne && !passesDaysDone;
-}
-
-/** Every object is checked before the Destination is changed. */
-async function onDisk(
-	{ days, apart = [], rejecting }: TablePlans,
-	files: DownloadedDays,
-	rejected: RejectedDays,
-	columns: FoundColumns | undefined,
-): Promise<TablePlans> {
-	const others = (rejecting ?? []).filter(
-		({ objects }, index) => objects !== days[index]!.objects,
-	);
-	const all = [...days, ...apart, ...others];
-	const found = await files.all(all);
-	const foundOf = (day: LoadDay) => found[all.indexOf(day)]!;
-	if (columns)
-		await files.with([], (_, session) =>
-			columns.read(days.map(foundOf), session),
-		);
-	return {
-		days: days.map(foundOf),
-		...(apart.length > 0 && { apart: apart.map(foundOf) }),
-		...(rejecting && {
-			rejecting: await rejected.made(
-				rejecting.map((day, index) => {
-					const own = others.includes(day) ? day : days[index]!;
-					return { ...day, objects: foundOf(own).objects };
-				}),
-			),
-		}),
-	};
-}
-
-/**
- * Only the objects themselves can tell how many rows stay in quarantine if any were released, how many count if any were erased,
- * how many a filter wants, and which members bodies have.
- */
-async function sized(
-	plans: TablePlans,
-	files: DownloadedDays,
-	{ dates, erasures }: Manifest,
-	filter: LoadInput["filter"],
-	columns: FoundColumns | undefined,
-): Promise<TablePlans> {
-	const isErased = new Set(
-		dates
-			.filter(({ erased }) => erased || erasures?.isUnderWay)
-			.map(({ date }) => date),
-	);
-	const size = async (days: LoadDay[], columns?: FoundColumns) => {
-		const found: LoadDay[] = [];
-		for (const day of days) {
-			const isKnown = !filter && !day.released && !isErased.has(day.date);
-			if (day.objects.length === 0 || (isKnown && !columns)) {
-				found.push(day);
-				continue;
-			}
-			const rows = await files.with([day], async ([one], session) => {
-				await columns?.read([one!], session);
-				return one!.rows;
-			});
-			found.push(isKnown ? day : { ...day, rows });
-		}
-		return found;
-	};
-	const days = await size(plans.days, columns);
-	return plans.apart ? { days, apart: await size(plans.apart) } : { days };
-}
-
-function resultOf(
-	{ run, dates }: Manifest,
-	{ days, apart }: TablePlans,
-	adds: boolean,
-): JobSuccess {
-	const objects = days.flatMap((day) => day.objects);
-	const [first, last] = [dates.at(0), dates.at(-1)];
-	const isHeld = (day: LoadDay) => day.kept && addedRows(run, day) === 0;
-	const isSame = (day: LoadDay, index: number) => {
-		const other = apart?.[index];
-		return isHeld(day) && (!other || isHeld(other));
-	};
-	return {
-		version: 1,
-		outcome: "Succeeded",
-		rows: dates.reduce(
-			(sum, { rows, erased }) => sum + rows - (erased?.rows ?? 0),
-			0,
-		),
-		bytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
-		objects: objects.length,
-		...(adds && {
-			addedRows: days.reduce((sum, day) => sum + addedRows(run, day), 0),
-			unchangedDates: days.filter(isSame).length,
-		}),
-		...(first && last && { dates: { start: first.date, end: last.date } }),
-	};
-}
-
-/** That the days' table has afterwards. */
-function rowsIn(days: LoadDay[]): number {
-	return days.reduce(
-		(sum, { rows, kept }) => sum + rows + (kept?.rows ?? 0),
-		0,
-	);
 }

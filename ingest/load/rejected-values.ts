@@ -14,15 +14,10 @@ import {
 	headerColumnsOf,
 	isUnfitSql,
 } from "../../packages/warehouses/load/columns.ts";
-import type {
-	LoadDay,
-	UnfitRows,
-} from "../../packages/warehouses/load/load-day.ts";
+import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import { unfitValueOf } from "../../packages/warehouses/load/unfit-reason.ts";
-import type {
-	DayFiles,
-	UnheldValues,
-} from "../../packages/warehouses/load/warehouse.ts";
+import type { UnheldValues } from "../../packages/warehouses/load/value-counts.ts";
+import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import type { DownloadedDays } from "./day-files.ts";
 import type { TablePlans } from "./load-days.ts";
 
@@ -35,7 +30,7 @@ import type { TablePlans } from "./load-days.ts";
 const maxValueBytes = 1_024;
 
 /** The function of SQL that makes a row's body. */
-const rejectedFunction = "tidemill_rejected_value_1";
+const rejectedFunction = "tidemill_rejected_value_2";
 
 /** The table of rejected values as a warehouse loads it; undefined if there shall be none. */
 export function rejectedTableOf(
@@ -84,7 +79,7 @@ function memberOf({ columns, options }: LoadInput["table"]): string {
 export class RejectedDays implements DayFiles {
 	readonly #table: LoadInput["table"];
 	readonly #files: DownloadedDays;
-	readonly #unheld: (session: Session) => UnheldValues[];
+	readonly #unheld: (session: Session) => Promise<UnheldValues[]>;
 	/** The days with the events, by those with a row for each value. */
 	readonly #events = new Map<LoadDay, LoadDay>();
 
@@ -95,7 +90,7 @@ export class RejectedDays implements DayFiles {
 	constructor(
 		table: LoadInput["table"],
 		files: DownloadedDays,
-		unheld: (session: Session) => UnheldValues[],
+		unheld: (session: Session) => Promise<UnheldValues[]>,
 	) {
 		this.#table = table;
 		this.#files = files;
@@ -115,8 +110,10 @@ export class RejectedDays implements DayFiles {
 		for (const [index, events] of rejecting.entries()) {
 			const day = days[index]!;
 			const known =
-				events.objects === day.objects ? this.#files.unfitOf(day) : undefined;
-			const { objects, without: _, ...rest } = events;
+				events.objects === day.objects
+					? this.#files.knownUnfit(day)
+					: undefined;
+			const { objects } = events;
 			const rows =
 				objects.length === 0
 					? 0
@@ -125,7 +122,7 @@ export class RejectedDays implements DayFiles {
 						: await this.#files.with([events], ([found], session) =>
 								this.#count(found!, session),
 							);
-			const found = { ...rest, objects, rows };
+			const found = { ...events, rows };
 			this.#events.set(found, events);
 			counted.push(found);
 		}
@@ -169,13 +166,6 @@ export class RejectedDays implements DayFiles {
 		});
 	}
 
-	/** They are texts, and JSON escapes what any warehouse couldn't hold. */
-	addUnfit(): void {}
-
-	unfitOf(): UnfitRows {
-		return {};
-	}
-
 	/**
 	 * Writes a file with a row for each value.
 	 * @param day its objects are on disk.
@@ -186,16 +176,20 @@ export class RejectedDays implements DayFiles {
 		session: Session,
 		named = day.objects,
 	): Promise<LoadDay> {
-		const { without: _, unfit: __, ...rest } = day;
+		// Its values are texts, and JSON escapes what any warehouse couldn't hold.
+		const { unfit: _, ...rest } = day;
 		if (named.length === 0) return { ...rest, rows: 0, objects: [] };
 		const file = join(this.directory, `${day.date}-rejected.parquet`);
 		const none = join(this.directory, `${day.date}-none.parquet`);
 		const write = (rows: string, file: string) =>
 			session.run(
-				`COPY (SELECT event_id::VARCHAR AS event_id, "timestamp"::TIMESTAMPTZ AS "timestamp", "date"::DATE AS "date", body::VARCHAR AS body FROM ${rows})` +
+				`COPY (SELECT event_id::VARCHAR AS event_id, "timestamp"::TIMESTAMPTZ AS "timestamp", "date"::DATE AS "date", body::VARCHAR AS body, 'json' AS kind FROM ${rows})` +
 					` TO ${quoteText(file)} (${passingParquet})`,
 			);
-		const rows = await write(this.#rowsOf(day, session) ?? `(${noRows})`, file);
+		const rows = await write(
+			(await this.#rowsOf(day, session)) ?? `(${noRows})`,
+			file,
+		);
 		if (named.length > 1) await write(`(${noRows})`, none);
 		const [size] = await session.rows<{ bytes: bigint }>(
 			`SELECT coalesce(sum(strlen(body)), 0)::BIGINT AS bytes FROM ${parquetRows([file])}`,
@@ -209,7 +203,7 @@ export class RejectedDays implements DayFiles {
 	}
 
 	async #count(day: LoadDay, session: Session): Promise<number> {
-		const rows = this.#rowsOf(day, session);
+		const rows = await this.#rowsOf(day, session);
 		if (rows === undefined) return 0;
 		const [found] = await session.rows<{ rows: bigint }>(
 			`SELECT count(*) AS rows FROM ${rows}`,
@@ -218,7 +212,10 @@ export class RejectedDays implements DayFiles {
 	}
 
 	/** The rows, as a table to select from; undefined if there can be none. */
-	#rowsOf({ objects }: LoadDay, session: Session): string | undefined {
+	async #rowsOf(
+		{ objects }: LoadDay,
+		session: Session,
+	): Promise<string | undefined> {
 		const { columns } = this.#table;
 		defineBodyValues(session);
 		session.define(rejectedFunction, rejectedMembers, { isConstant: true });
@@ -235,13 +232,13 @@ export class RejectedDays implements DayFiles {
 				condition: isUnfitSql(column, columns)!,
 				reason: "It has half of a surrogate pair, which is U+FFFD in the row.",
 			})),
-			...this.#unheld(session).map(({ column, condition, reason }) => ({
+			...(await this.#unheld(session)).map(({ column, condition, reason }) => ({
 				column,
 				text:
 					typeof column.from === "object" && "header" in column.from
 						? "headers"
 						: "body",
-				condition,
+				condition: condition(),
 				reason,
 			})),
 		];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { maxResultBytes } from "../../packages/contracts/job.ts";
-import { encodeResult } from "../job/result.ts";
+import { encodeResult } from "../job/process.ts";
 import { namedTypes } from "./split-days.ts";
 
 const many = (type: (index: number) => string) =>

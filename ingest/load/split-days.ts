@@ -17,10 +17,14 @@ import {
 	type LoadDay,
 	type UnfitRows,
 } from "../../packages/warehouses/load/load-day.ts";
+import {
+	countUnfit,
+	type UnheldValues,
+} from "../../packages/warehouses/load/value-counts.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import { filesOf } from "../job/download.ts";
-import { countUnfit, sentType } from "./day-files.ts";
-import { defineTypes, typeOfEvent } from "./event-filter.ts";
+import { defineTypes, typeOfEvent } from "./steps/filtered.ts";
+import { sentType } from "./steps/omitted.ts";
 
 /** A day's rows of one table. */
 interface Part {
@@ -44,10 +48,9 @@ export class SplitDays implements DayFiles {
 	readonly #table: LoadInput["table"];
 	readonly #types: EventTypeTables;
 	readonly #files: DayFiles;
+	readonly #unheld: (session: Session) => UnheldValues[];
 	readonly #days: { day: LoadDay; parts: Map<number, Part>; none: string }[] =
 		[];
-	/** By the days of the tables. */
-	readonly #unfit = new Map<LoadDay, { day: LoadDay; unfit: UnfitRows }>();
 	/** Rows of each type without a table. */
 	readonly #others = new Map<string, number>();
 
@@ -55,10 +58,12 @@ export class SplitDays implements DayFiles {
 		table: LoadInput["table"],
 		types: EventTypeTables,
 		files: DayFiles,
+		unheld: (session: Session) => UnheldValues[],
 	) {
 		this.#table = table;
 		this.#types = types;
 		this.#files = files;
+		this.#unheld = unheld;
 	}
 
 	get directory(): string {
@@ -115,11 +120,11 @@ export class SplitDays implements DayFiles {
 		held: ReadonlyMap<UtcDate, HeldDate> | undefined,
 	): LoadDay[] {
 		return this.#days.map(({ day, parts, none }) => {
-			const { without: _, kept, unfit: __, ...rest } = day;
+			const { kept, ...rest } = day;
 			const part = parts.get(table);
 			const { rows = 0, unfit = {} } = part ?? {};
 			const before = held?.get(day.date);
-			const own: LoadDay = {
+			return {
 				...rest,
 				rows,
 				unfit,
@@ -139,8 +144,6 @@ export class SplitDays implements DayFiles {
 						},
 					}),
 			};
-			this.#unfit.set(own, { day, unfit });
-			return own;
 		});
 	}
 
@@ -151,7 +154,6 @@ export class SplitDays implements DayFiles {
 			if (part) await rm(part.file, { force: true });
 			parts.delete(table);
 		}
-		this.#unfit.clear();
 	}
 
 	with<T>(
@@ -159,16 +161,6 @@ export class SplitDays implements DayFiles {
 		use: (days: LoadDay[], session: Session) => Promise<T>,
 	): Promise<T> {
 		return this.#files.with([], (_, session) => use(days, session));
-	}
-
-	addUnfit(own: LoadDay, unfit: UnfitRows): void {
-		const known = this.#unfit.get(own)!;
-		this.#files.addUnfit(known.day, unfit);
-		this.#unfit.set(own, { ...known, unfit: addUnfit([known.unfit, unfit]) });
-	}
-
-	unfitOf(own: LoadDay): UnfitRows | undefined {
-		return this.#unfit.get(own)?.unfit;
 	}
 
 	/** In two steps, since DuckDB can't write to all files at once. */
@@ -239,9 +231,12 @@ export class SplitDays implements DayFiles {
 				bodyBytes: Number(size!.bytes),
 			};
 			const isUnfit = Object.keys(day.unfit ?? {}).length > 0;
+			const unheld = this.#unheld(session);
 			parts.set(number, {
 				...made,
-				unfit: isUnfit ? await countUnfit(columns, [made], session) : {},
+				unfit: isUnfit
+					? await countUnfit(columns, unheld, [made], session)
+					: {},
 			});
 			if (number === 0) await this.#countOthers(rows, session);
 		}

@@ -2,6 +2,7 @@ import type { BlockList } from "node:net";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { networkList } from "../../packages/service/address.ts";
 import {
+	healthPart,
 	processRegistry,
 	startHealthServer,
 } from "../../packages/service/health-server.ts";
@@ -16,7 +17,6 @@ import {
 } from "../../packages/service/seal-key.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import {
-	healthPart,
 	natsPart,
 	type ProcessPart,
 	runInOrder,
@@ -59,7 +59,7 @@ export async function main(): Promise<number> {
 	const natsConnection = natsPart(async (stopping) => {
 		connection = await connectNats(env, "notify", log, stopping, state);
 		nats = connection;
-		void warnOfSharedAccount(connection, "notify", log);
+		void warnOfSharedAccount(connection, { role: "notify", registry, log });
 		return connection;
 	});
 

@@ -70,7 +70,7 @@ test("the draft of GitHub's webhooks compiles, fits a report, and validates each
 	expect(deviating).toEqual([]);
 	// It isn't empty either: an event that lacks what all have deviates.
 	expect(validator.validate({}, "push").record.violations).not.toEqual([]);
-}, 60_000);
+});
 
 test.each<[string, unknown[]]>([
 	["oddities of JSON", [oddities, { ...oddities, text: null }]],

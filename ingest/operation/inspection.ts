@@ -1,10 +1,16 @@
 import {
+	leftQuarantine,
+	type Manifest,
+	type ManifestDate,
+} from "../../packages/contracts/manifest.ts";
+import {
 	type InspectResult,
 	maxListedViolations,
 	maxReportBytes,
 	type OperationInput,
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";
+import { rowsOf } from "../../packages/warehouses/load/load-day.ts";
 import type { EventRow } from "./stored-events.ts";
 
 type Question = Extract<OperationInput["work"], { type: "Inspect" }>;
@@ -74,5 +80,34 @@ function listed({ id, timestampMs, validation }: EventRow): QuarantinedEvent {
 		...(version !== undefined && { planVersion: version }),
 		violations: violations.slice(0, maxListedViolations),
 		...(others > 0 && { otherViolations: others }),
+	};
+}
+
+/**
+ * Which objects an Operation reads of each date, and those whose events it leaves out: it inspects what is in quarantine, and what was
+ * released is there no more; or it reads all, since a plan would have validated what is in quarantine, too.
+ */
+export function datesRead(
+	{ dates }: Manifest,
+	inspects: boolean,
+): { read: ManifestDate[]; except: ManifestDate[] } {
+	const nothing = { rows: 0, objects: [] };
+	if (!inspects) {
+		const read = dates.map(({ date, rows, objects, quarantine = nothing }) => ({
+			date,
+			rows: rows + quarantine.rows,
+			objects: [...objects, ...quarantine.objects],
+		}));
+		return { read, except: [] };
+	}
+	return {
+		read: dates.map(({ date, quarantine }) => {
+			const { rows, objects } = quarantine ?? nothing;
+			return { date, rows, objects };
+		}),
+		except: dates.map((day) => {
+			const objects = leftQuarantine(day);
+			return { date: day.date, rows: rowsOf(objects), objects };
+		}),
 	};
 }

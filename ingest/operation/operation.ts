@@ -2,10 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type {
-	Manifest,
-	ManifestDate,
-} from "../../packages/contracts/manifest.ts";
-import type {
 	OperationInput,
 	OperationReport,
 } from "../../packages/contracts/operation.ts";
@@ -15,7 +11,7 @@ import { parseExact } from "../../packages/service/exact-json.ts";
 import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
-import { progressOf } from "../../packages/warehouses/load/progress.ts";
+import { progressOf } from "../../packages/warehouses/load/load-table.ts";
 import { downloadObjects } from "../job/download.ts";
 import { LinkReader } from "../job/link-reader.ts";
 import { readManifest } from "../job/manifest.ts";
@@ -31,7 +27,7 @@ import { planDays } from "../load/load-days.ts";
 import { PlanDraft } from "./draft.ts";
 import { DryRun } from "./dry-run.ts";
 import { importFiles } from "./import/import.ts";
-import { EventInspection } from "./inspection.ts";
+import { datesRead, EventInspection } from "./inspection.ts";
 import { type EventRow, storedEvents } from "./stored-events.ts";
 
 const progressMs = 1_000;
@@ -83,12 +79,11 @@ export async function performOperation(
 		}
 		const reader = readerFor(work, operation.source);
 		const inspects = work.type === "Inspect";
-		const dates = manifest.dates.map(
-			inspects ? onlyQuarantine : withQuarantine,
-		);
-		const days = planDays({ ...manifest, dates }, directory);
-		const released = inspects ? await planReleased(manifest, directory) : [];
-		await readEvents({ days, released }, directory, reader, context);
+		const { read, except } = datesRead(manifest, inspects);
+		const days = planDays(read, directory);
+		const others = await mkdtemp(join(directory, "except-"));
+		const left = planDays(except, others);
+		await readEvents({ days, except: left }, directory, reader, context);
 		const report = {
 			version: 1,
 			type: work.type,
@@ -121,37 +116,8 @@ function readerFor(work: ReadingWork, source: string) {
 	}
 }
 
-function onlyQuarantine({ date, quarantine }: ManifestDate): ManifestDate {
-	const { rows, objects } = quarantine ?? { rows: 0, objects: [] };
-	return { date, rows, objects };
-}
-
-/** The days with what was released of them: it is in quarantine no more. */
-async function planReleased(
-	manifest: Manifest,
-	parent: string,
-): Promise<LoadDay[]> {
-	const directory = await mkdtemp(join(parent, "released-"));
-	const dates = manifest.dates.map(({ date, quarantine }) => {
-		const objects = quarantine?.released ?? [];
-		const rows = objects.reduce((sum, object) => sum + object.rows, 0);
-		return { date, rows, objects };
-	});
-	return planDays({ ...manifest, dates }, directory);
-}
-
-/** A plan would have validated those events, too. */
-function withQuarantine({ date, ...day }: ManifestDate): ManifestDate {
-	const { rows, objects } = day.quarantine ?? { rows: 0, objects: [] };
-	return {
-		date,
-		rows: day.rows + rows,
-		objects: [...day.objects, ...objects],
-	};
-}
-
 async function readEvents(
-	{ days, released }: { days: LoadDay[]; released: LoadDay[] },
+	{ days, except }: { days: LoadDay[]; except: LoadDay[] },
 	directory: string,
 	reader: { take(event: EventRow): void },
 	{ log, signal }: JobContext,
@@ -166,11 +132,11 @@ async function readEvents(
 	const readDay = async (day: LoadDay) => {
 		await checkObjects(day, session);
 		const files = day.objects.map(({ file }) => file);
-		const except = released.find(({ date }) => date === day.date)?.objects;
+		const others = except.find(({ date }) => date === day.date)?.objects;
 		for await (const events of storedEvents(
 			session,
 			files,
-			except?.map(({ file }) => file),
+			others?.map(({ file }) => file),
 		)) {
 			for (const event of events) {
 				reader.take(event);
@@ -187,7 +153,7 @@ async function readEvents(
 		const check = async (day: LoadDay) => {
 			await checkObjects(day, session);
 		};
-		await downloadObjects(released, check, log, signal);
+		await downloadObjects(except, check, log, signal);
 		await downloadObjects(days, readDay, log, signal);
 		say();
 	} finally {

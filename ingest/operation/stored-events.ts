@@ -3,12 +3,12 @@ import type {
 	DuckDBTimestampTZVector,
 	DuckDBVarCharVector,
 } from "@duckdb/node-api";
-import { erasedKind } from "../../packages/contracts/manifest.ts";
+import { countedRows } from "../../packages/contracts/manifest.ts";
 import type {
 	PlanDocument,
 	ValidationRecord,
 } from "../../packages/contracts/tracking-plan.ts";
-import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
+import { parquetRows } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 
@@ -41,7 +41,7 @@ export async function* storedEvents(
 		except.length === 0
 			? ""
 			: ` AND event_id NOT IN (SELECT event_id FROM ${parquetRows(except)})`;
-	const sql = `SELECT ${columns} FROM ${parquetRows(files)} WHERE kind <> ${quoteText(erasedKind)}${others}`;
+	const sql = `SELECT ${columns} FROM ${parquetRows(files)} WHERE ${countedRows}${others}`;
 	for await (const chunk of session.chunks(sql)) yield eventsOf(chunk);
 }
 

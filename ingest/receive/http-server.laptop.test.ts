@@ -140,7 +140,7 @@ test("an event is answered when it is stored, and its bytes are held until they 
 	pending[0]!.answerStored();
 	await answer(connection, "200 OK");
 	expect(budget).toMatchObject({ requests: 0, bytes: 3 });
-	pending[0]!.release("stored");
+	pending[0]!.settle("stored");
 	expect(budget.bytes).toBe(0);
 });
 
@@ -195,7 +195,7 @@ test("an event is stored even if its sender doesn't wait for the answer", async 
 	// By then the server has seen the reset.
 	await answer(write("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), "404 Not Found");
 	pending[0]!.answerStored();
-	pending[0]!.release("stored");
+	pending[0]!.settle("stored");
 	expect(budget).toMatchObject({ requests: 0, bytes: 0 });
 	const counted = async (name: string) =>
 		(await registry.getSingleMetric(name)!.get()).values;
@@ -367,7 +367,7 @@ test.each(Object.keys(behaviours) as BehaviourName[])(
 		const storing = setInterval(() => {
 			for (const event of pending.splice(0)) {
 				event.answerStored();
-				event.release("stored");
+				event.settle("stored");
 			}
 		}, 1);
 		try {

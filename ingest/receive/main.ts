@@ -176,7 +176,7 @@ export async function main(): Promise<number> {
 	for (const watch of watches) void watch.run(background.signal);
 	void inspectShards(shards, background.signal);
 	void followConnection(connection, shards, watches);
-	void warnOfSharedAccount(connection, "receive", log);
+	void warnOfSharedAccount(connection, { role: "receive", registry, log });
 
 	const end = await Promise.race([
 		stop.aborted || once(stop, "abort"),

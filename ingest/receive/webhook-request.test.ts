@@ -54,7 +54,7 @@ async function post(
 			add: (event: PendingEvent) => {
 				stored.push([shard, eventOf(event)]);
 				event.answerStored();
-				event.release("stored");
+				event.settle("stored");
 			},
 			hasRoomFor: () => true,
 		})),

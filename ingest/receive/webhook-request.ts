@@ -199,17 +199,28 @@ export class WebhookRequest implements PendingEvent {
 		});
 	}
 
-	#makeEvent({ text, key }: AcceptedBody, planned?: PlanOutcome): void {
+	#makeEvent(
+		{ text, key, formerKey }: AcceptedBody,
+		planned?: PlanOutcome,
+	): void {
 		const event = newEvent(this.#head!, text.kind, Date.now(), key, planned);
 		if (key === undefined) this.#commit(event);
-		else void this.#claimKey(key, event);
+		else void this.#claimKey(key, event, formerKey);
 	}
 
-	async #claimKey(key: string, event: EventHead): Promise<void> {
+	async #claimKey(
+		key: string,
+		event: EventHead,
+		formerKey: string | undefined,
+	): Promise<void> {
 		const { claims, metrics } = this.#receiver;
 		const claim =
-			(await claims?.claim(key, eventIdText(event.id), this.#route!)) ??
-			refusals.StorageUnavailable;
+			(await claims?.claim(
+				key,
+				eventIdText(event.id),
+				this.#route!,
+				formerKey,
+			)) ?? refusals.StorageUnavailable;
 		if ("status" in claim) this.#refuse(claim);
 		else if ("repeatOf" in claim) {
 			this.#leave();
@@ -286,9 +297,9 @@ export class WebhookRequest implements PendingEvent {
 		this.#reply(refusals.StorageUnavailable);
 	}
 
-	release(outcome: PublishOutcome, frame?: OutgoingFrame): void {
+	settle(outcome: PublishOutcome, frame?: OutgoingFrame): void {
 		this.#drop();
-		this.trace?.released(outcome, frame);
+		this.trace?.settled(outcome, frame);
 		const claim = this.#claim;
 		if (claim) this.#receiver.claims!.settle(claim, outcome, frame);
 	}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { objectKeys } from "../../packages/bucket/object-keys.ts";
 import { streamName } from "../../packages/contracts/nats.ts";
-import { ObjectKeys } from "../archive/s3/object-keys.ts";
 import {
 	earlyName,
 	follows,
@@ -13,7 +13,7 @@ const early = { stream, first: 7, last: 9, rows: 4 };
 const name = earlyName(early);
 const folder = { account: "shop", sourceKey: "5a", date: "2026-03-01" };
 const nameOfCut = (first: number, of = stream) =>
-	new ObjectKeys("").events(folder, of, first).split("/").at(-1)!;
+	objectKeys("").events(folder, of, first).split("/").at(-1)!;
 
 test("the name of an early object says whose events it has, and no other object's does", () => {
 	expect(readEarlyName(name)).toEqual(early);

@@ -11,9 +11,6 @@ export interface EarlyObject {
 	rows: number;
 }
 
-/** How long early objects stay. */
-export const earlyDays = 3;
-
 /** The same events have the same name, whichever Run gets them. */
 export function earlyName({ stream, first, last, rows }: EarlyObject): string {
 	return `${stream}-${padded(first)}-${padded(last)}-${rows}.parquet`;

@@ -14,11 +14,17 @@ export class BuildFailure extends Error {
 /** Go ran and failed. */
 class GoFailure extends BuildFailure {}
 
+/** How many packages Go has compiled of those that its cache lacks. */
+interface Packages {
+	compiled: number;
+	total: number;
+}
+
 interface BuildSurroundings {
 	env: NodeJS.ProcessEnv;
 	signal: AbortSignal;
-	/** Hears the progress. */
-	report: (text: string) => void;
+	/** Hears what Go does, and how far it is. */
+	report: (step: string, packages?: Packages) => void;
 }
 
 const listTries = 3;
@@ -45,8 +51,8 @@ export async function buildPrograms(
 	const packages = pins.map((pin) => pin.main ?? pin.package);
 	const go = new Go(join(modules, module), tags, surroundings);
 	const total = await go.countStale(packages);
-	const scratch = `${[...targets.values()][0]}.build-${process.pid}`;
-	await mkdir(scratch, { recursive: true });
+	const scratch = `${[...targets.values()][0]}.build`;
+	await mkdir(scratch);
 	try {
 		// Several packages need a folder as -o; a single one may have any name.
 		const [only] = targets.keys();
@@ -63,7 +69,7 @@ class Go {
 	readonly #directory: string;
 	readonly #env: NodeJS.ProcessEnv;
 	readonly #signal: AbortSignal;
-	readonly #report: (text: string) => void;
+	readonly #report: BuildSurroundings["report"];
 
 	constructor(
 		directory: string,
@@ -131,9 +137,8 @@ class Go {
 			() => {
 				compiled++;
 				this.#report(
-					compiled < total
-						? `compiling ${compiled} of ${total} packages`
-						: "linking",
+					compiled < total ? `${compiled} of ${total} packages` : "linking",
+					{ compiled, total },
 				);
 			},
 		);

@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type BinaryName, pinnedBinaries, releaseDigests } from "./pinned.ts";
+import {
+	type BinaryName,
+	localServers,
+	pinnedBinaries,
+	releaseDigests,
+	undigested,
+} from "./pinned.ts";
 
 const names = Object.keys(pinnedBinaries) as BinaryName[];
 
@@ -19,28 +25,50 @@ test.each(names)("%s is downloaded and built in the same version", (name) => {
 	expect(required).toContain(`v${pin.version}`);
 	const release = pin.release({ os: "linux", arch: "arm64" });
 	if (!release) return;
-	expect(release.path).toContain(pin.version);
+	expect(release.path).toContain(release.version);
+	// A build in place of a download is the same minor of Kubernetes.
+	expect(minorOf(release.version)).toBe(minorOf(pin.version));
 	expect(release.path).toContain("arm64");
 });
 
-test("Kubernetes' servers are published only for Linux, kubectl also for macOS", () => {
-	const mac = { os: "darwin", arch: "arm64" };
-	expect(pinnedBinaries["kube-apiserver"].release(mac)).toBeUndefined();
-	expect(pinnedBinaries.kubectl.release(mac)?.path).toBe(
-		"/release/v1.36.3/bin/darwin/arm64/kubectl",
-	);
+const minorOf = (version: string) => version.split(".").slice(0, 2).join(".");
+
+const platforms = ["linux", "darwin"].flatMap((os) =>
+	["x64", "arm64"].map((arch) => ({ os, arch })),
+);
+
+test("on Linux one archive holds three servers, on macOS one without the controller manager", () => {
+	const pathsOn = (os: string) =>
+		(["kube-apiserver", "kubectl", "kube-controller-manager"] as const).map(
+			(name) => pinnedBinaries[name].release({ os, arch: "arm64" })?.path,
+		);
+	const server = "/v1.36.0/kubernetes-server-linux-arm64.tar.gz";
+	expect(pathsOn("linux")).toEqual([server, server, server]);
+	const envtest =
+		"/kubernetes-sigs/controller-tools/releases/download/envtest-v1.36.0/envtest-v1.36.0-darwin-arm64.tar.gz";
+	expect(pathsOn("darwin")).toEqual([envtest, envtest, undefined]);
 });
 
-test("committed checksums are SHA-256, and of releases of these versions", () => {
-	const paths = names.flatMap((name) =>
-		["linux", "darwin"].flatMap((os) =>
-			["x64", "arm64"].map(
-				(arch) => pinnedBinaries[name].release({ os, arch })?.path,
-			),
-		),
+test("what make up runs has a digest for each platform, or stands in the list of those without", () => {
+	for (const name of localServers)
+		for (const platform of platforms) {
+			const release = pinnedBinaries[name].release(platform);
+			if (!release) continue;
+			const isKnown = release.path in releaseDigests;
+			expect([name, isKnown]).toEqual([name, !(name in undigested)]);
+		}
+});
+
+test("committed digests are whole, and of releases of these versions", () => {
+	const releases = names.flatMap((name) =>
+		platforms.map((platform) => pinnedBinaries[name].release(platform)),
 	);
 	for (const [path, digest] of Object.entries(releaseDigests)) {
-		expect(paths).toContain(path);
-		expect(digest).toMatch(/^[0-9a-f]{64}$/);
+		const release = releases.find((found) => found?.path === path);
+		expect(release, path).toBeDefined();
+		const digits = release!.algorithm === "sha512" ? 128 : 64;
+		expect(digest).toMatch(
+			new RegExp(`^${release!.algorithm}:[0-9a-f]{${digits}}$`),
+		);
 	}
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { explain, LocalError } from "./errors.ts";
+import { explain, LocalError, problem } from "./errors.ts";
 
 function systemError(code: string, path?: string) {
 	const message = `${code}: what the system says`;
@@ -21,4 +21,10 @@ test("a problem stays as it is, and a defect of ours is not explained", () => {
 	expect(explain(problem)).toBe(problem);
 	expect(explain(systemError("ECONNREFUSED"))).toBeUndefined();
 	expect(explain(new TypeError("x is undefined"))).toBeUndefined();
+});
+
+test("a path with a space can be pasted", () => {
+	expect(problem.portTaken("api", 80, "/my home/ports.json").message).toContain(
+		"remove '/my home/ports.json', and",
+	);
 });

@@ -1,3 +1,4 @@
+import { shellWord } from "../../packages/escapes/shell.ts";
 import { SettingError } from "../../packages/service/settings.ts";
 
 /**
@@ -12,15 +13,15 @@ export class LocalError extends Error {
 export const problem = {
 	binDirectoryMissing: (directory: string) =>
 		new LocalError(
-			`TIDEMILL_BIN is ${directory}, which is not a directory. Correct it, or unset it and Tidemill gets its servers itself.`,
+			`TIDEMILL_BIN is ${shellWord(directory)}, which is not a directory. Correct it, or unset it and Tidemill gets its servers itself.`,
 		),
 	wrongFile: (path: string, why: string) =>
 		new LocalError(
-			`${path} does not run on this machine (${process.platform}/${process.arch}): ${why}. Remove it, or replace it with a build for this system, and start again.`,
+			`${shellWord(path)} does not run on this machine (${process.platform}/${process.arch}): ${why}. Remove it, or replace it with a build for this system, and start again.`,
 		),
-	checksumMismatch: (url: string, expected: string, actual: string) =>
+	wrongDigest: (url: string, expected: string, actual: string) =>
 		new LocalError(
-			`${url} is not the file that this version of Tidemill pins: its SHA-256 is ${actual}, not ${expected}. The download was discarded. Try again. If it happens again, its publisher or something on the way (a proxy?) has changed the file: set TIDEMILL_DOWNLOADS=off to build from source.`,
+			`${url} is not the file that this version of Tidemill pins. It was discarded. Its publisher or something on the way (a proxy?) has changed it.\n  pinned  ${expected}\n  came    ${actual}\nTIDEMILL_DOWNLOADS=off builds without asking for it.`,
 		),
 	cannotObtain: (names: string[], reasons: string[]) =>
 		new LocalError(
@@ -35,19 +36,19 @@ export const problem = {
 		),
 	portTaken: (name: string, port: number, file: string) =>
 		new LocalError(
-			`Port ${port}, which ${name} of this Tidemill used before, is taken by another program (\`ss -ltnp "sport = :${port}"\` or \`lsof -i :${port}\` shows which). Stop that program; or remove ${file}, and Tidemill chooses new ports, which changes its webhook URLs.`,
+			`Port ${port}, which ${name} of this Tidemill used before, is taken by another program (\`ss -ltnp "sport = :${port}"\` or \`lsof -i :${port}\` shows which). Stop that program; or remove ${shellWord(file)}, and Tidemill chooses new ports, which changes its webhook URLs.`,
 		),
 	fileTrouble: (path: string, words: string) =>
 		new LocalError(
-			`${path} can't be used: ${words}. Fix its permissions, or set TIDEMILL_HOME and TIDEMILL_CACHE to folders of your own, and start again.`,
+			`${shellWord(path)} can't be used: ${words}. Fix its permissions, or set TIDEMILL_HOME and TIDEMILL_CACHE to folders of your own, and start again.`,
 		),
 	stateUnreadable: (path: string) =>
 		new LocalError(
-			`${path} is not valid JSON: it was edited or damaged. Restore it, or remove it and Tidemill creates a new one.`,
+			`${shellWord(path)} is not valid JSON: it was edited or damaged. Restore it, or remove it and Tidemill creates a new one.`,
 		),
 	alreadyRunning: (directory: string, pid: number) =>
 		new LocalError(
-			`Tidemill is already running in ${directory} (process ${pid}). Stop it with \`make down\`, or set TIDEMILL_HOME to another folder to run a second Tidemill.`,
+			`Tidemill is already running in ${shellWord(directory)} (process ${pid}). Stop it with \`make down\`, or set TIDEMILL_HOME to another folder to run a second Tidemill.`,
 		),
 	diskAlmostFull: (path: string, freeBytes: number, leastBytes: number) =>
 		new LocalError(

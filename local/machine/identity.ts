@@ -37,9 +37,12 @@ function bootId(): string {
 	return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
 }
 
-function portableStart(pid: number): string | undefined {
+/** As ps tells it, which every system has; undefined where it is missing. */
+export function portableStart(pid: number): string | undefined {
 	try {
 		const text = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], {
+			// The same text whoever asks.
+			env: { ...process.env, LC_ALL: "C", TZ: "UTC0" },
 			stdio: ["ignore", "pipe", "ignore"],
 			encoding: "utf8",
 		});

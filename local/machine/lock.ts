@@ -14,14 +14,19 @@ interface Lock {
 
 /**
  * Takes a lock file, or returns the running process that holds it. A lock whose owner was killed counts as free.
+ * @param facts for whoever reads the file otherwise.
  */
 export async function tryLock(
 	path: string,
+	facts: Record<string, unknown> = {},
 ): Promise<Lock | { owner: ProcessIdentity }> {
 	await mkdir(dirname(path), { recursive: true });
 	// Written aside, then linked: nobody sees a half-written lock, and link(2) fails when the lock exists.
 	const draft = `${path}.${randomUUID()}`;
-	await writeFile(draft, JSON.stringify(identifyProcess(process.pid)));
+	await writeFile(
+		draft,
+		JSON.stringify({ ...identifyProcess(process.pid), ...facts }),
+	);
 	try {
 		for (;;) {
 			try {

@@ -2,11 +2,12 @@ import { expect, test } from "vitest";
 import { createTerminal } from "./terminal.ts";
 
 /** Everything a terminal prints into a file, with a clock that the test moves. */
-function recorded() {
+function recorded(isTTY = false) {
 	const printed: string[] = [];
 	let nowMs = 0;
 	const out = {
-		isTTY: false,
+		isTTY,
+		columns: 120,
 		on: () => out,
 		write: (text: string) => printed.push(text.trimEnd()),
 	} as unknown as NodeJS.WriteStream;
@@ -19,25 +20,40 @@ function recorded() {
 	};
 }
 
-test("a finished part shows how long it took", () => {
+test("a part that was slow says how long it took, and a fast one nothing", () => {
 	const { terminal, printed, pass } = recorded();
 	terminal.update("etcd", "starting");
-	pass(1500);
+	terminal.update("servers", "building");
+	pass(9_900);
 	terminal.done("etcd", "ready");
-	expect(printed.at(-1)).toMatch(/✓ etcd +ready +1\.5 s/);
+	pass(100);
+	terminal.update("servers", "building");
+	pass(1_500);
+	terminal.done("servers", "found");
+	expect(printed).toHaveLength(2);
+	expect(printed.at(-1)).toMatch(/✓ servers +found +11\.5 s/);
 });
 
-test("progress in numbers is printed now and then, a new kind of progress at once", () => {
+test("in a log an hour of progress is ten lines, on a terminal one", () => {
 	const { terminal, printed, pass } = recorded();
-	for (let count = 1; count <= 100; count++) {
-		terminal.update("etcd", `compiling ${count} of 245 packages`);
-		pass(250);
+	for (let seconds = 0; seconds < 3_600; seconds++) {
+		terminal.update("servers", `${seconds} of 3600 packages`);
+		pass(1_000);
 	}
-	terminal.update("etcd", "linking");
-	expect(printed.map((line) => /[a-z]{5,}( \d+)?/.exec(line)?.[0])).toEqual([
-		"compiling 1",
-		"compiling 41",
-		"compiling 81",
-		"linking",
+	expect(printed.map((line) => /(\d+) of/.exec(line)?.[1])).toEqual([
+		"10",
+		"20",
+		"40",
+		"80",
+		"160",
+		"320",
+		"640",
+		"1280",
+		"2560",
 	]);
+	const drawn = recorded(true);
+	for (let seconds = 0; seconds < 100; seconds++)
+		drawn.terminal.update("servers", `${seconds} of 3600 packages`);
+	drawn.terminal.settle();
+	expect(drawn.printed).toHaveLength(1);
 });

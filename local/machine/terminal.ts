@@ -15,12 +15,12 @@ interface Line {
 	startedMs: number;
 	/** When it was done. */
 	endedMs?: number;
-	/** When the line was last printed, where lines can't be redrawn. */
-	printedMs: number;
+	/** Until when it prints nothing, where lines can't be redrawn. */
+	silentMs: number;
 }
 
-/** How often a slow part reports progress where lines can't be redrawn (a file, CI). */
-const repeatMs = 10_000;
+/** Where lines can't be redrawn (a file, CI), only a part that takes as long as this has a line, and another whenever its time has doubled. */
+const slowMs = 10_000;
 const redrawMs = 100;
 
 /** Redraws lines in place on a terminal and prints them one after another elsewhere. */
@@ -56,20 +56,20 @@ export function createTerminal(
 	const set = (part: string, text: string, isDone: boolean) => {
 		const time = now();
 		const before = lines.get(part);
+		const goesOn = before && !before.endedMs;
 		const line: Line = {
 			text,
-			startedMs: before && !before.endedMs ? before.startedMs : time,
-			printedMs: before?.printedMs ?? Number.NEGATIVE_INFINITY,
+			startedMs: goesOn ? before.startedMs : time,
+			silentMs: goesOn ? before.silentMs : slowMs,
 			...(isDone && { endedMs: time }),
 		};
 		lines.set(part, line);
 		changed = true;
-		const isDue =
-			isDone ||
-			kind(before?.text) !== kind(text) ||
-			time - line.printedMs >= repeatMs;
-		if (out.isTTY || !isDue) return;
-		line.printedMs = time;
+		if (out.isTTY) return;
+		const tookMs = time - line.startedMs;
+		const isDue = isDone ? line.silentMs > slowMs : tookMs >= line.silentMs;
+		if (!isDue) return;
+		while (line.silentMs <= tookMs) line.silentMs *= 2;
 		out.write(`${describe(part, line, time)}\n`);
 	};
 
@@ -96,9 +96,4 @@ export function createTerminal(
 function describe(part: string, line: Line, nowMs: number): string {
 	const seconds = ((line.endedMs ?? nowMs) - line.startedMs) / 1000;
 	return `  ${line.endedMs ? "✓" : "·"} ${part.padEnd(24)}${line.text.padEnd(34)} ${seconds.toFixed(1)} s`;
-}
-
-/** Progress texts that differ only in numbers are of one kind. */
-function kind(text: string | undefined): string | undefined {
-	return text?.replace(/[\d.]+/g, "0");
 }

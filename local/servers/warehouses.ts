@@ -5,6 +5,7 @@ import type {
 } from "../../packages/warehouses/definition/local-server.ts";
 import { localServers } from "../generated/warehouses.ts";
 import type { ChildProgram } from "../machine/program.ts";
+import { isOn } from "../machine/switches.ts";
 import { applyObject, type Kubectl } from "./resources.ts";
 
 /** A warehouse's server that runs beside the rest of Tidemill. */
@@ -17,7 +18,7 @@ export interface WarehouseServer extends LocalWarehouse {
 /** The types whose server shall run, each by a variable: its name in capitals. */
 export function chosenWarehouses(env: NodeJS.ProcessEnv): string[] {
 	return Object.keys(localServers).filter((type) =>
-		/^(1|true)$/.test(env[type.toUpperCase()] ?? ""),
+		isOn(env, type.toUpperCase()),
 	);
 }
 

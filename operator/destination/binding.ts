@@ -13,8 +13,8 @@ import {
 	bindingText,
 	isBound,
 	maxBindingsText,
+	ownPort,
 	parseBinding,
-	type Scheme,
 } from "../../packages/warehouses/definition/binding.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { secretNamed } from "../reconcile/secret-ref.ts";
@@ -23,7 +23,7 @@ import type { DestinationProblem } from "./consent.ts";
 
 /** Where a Destination would have its credentials sent, and whether their Secret lets it. */
 export interface Reach {
-	/** Such as `spec.postgres`. */
+	/** The path of the part of the spec that is for the type. */
 	field: string;
 	/** The path of what names the host, below it. */
 	hostField: string;
@@ -175,13 +175,13 @@ function bindAdvice(
 	{ target, secretName }: Pick<Reach, "target" | "secretName">,
 ): string {
 	const ca = target.ca === undefined ? "" : "?ca=<SECRET>";
-	return `Give the user and the password again beside the address, by the REST API or the console. Or whoever may change the Secret decides, with the server's own name in place of <HOST>${ca && " and the authorities' Secret in place of <SECRET>"}: kubectl annotate secret ${secretName} -n ${namespace} ${annotation.hosts}='${placeholders[target.scheme]}${ca}'`;
+	return `Give the user and the password again beside the address, by the REST API or the console. Or whoever may change the Secret decides, with the server's own name in place of <HOST>${ca && " and the authorities' Secret in place of <SECRET>"}: kubectl annotate secret ${secretName} -n ${namespace} ${annotation.hosts}='${bindingText(placeholderOf(target))}${ca}'`;
 }
 
-const placeholders: Record<Scheme, string> = {
-	postgres: "postgres+verify-full://<HOST>:5432",
-	http: "https://<HOST>:8443",
-};
+function placeholderOf({ scheme }: Binding): Binding {
+	const tls = "verify-full";
+	return { scheme, tls, host: "<HOST>", port: ownPort(scheme, tls) };
+}
 
 /**
  * Who last wrote where the credentials go, and when, as Kubernetes has it: the name that the client gave itself, which may be a lie.

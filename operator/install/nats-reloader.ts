@@ -5,7 +5,8 @@ import { createSecureContext } from "node:tls";
 import { Registry } from "prom-client";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import { startHealthServer } from "../../packages/service/health-server.ts";
-import { createLog } from "../../packages/service/log.ts";
+import { createLog, type Logger } from "../../packages/service/log.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
 import { pause } from "../../packages/service/pause.ts";
 import {
 	filesIn,
@@ -15,9 +16,10 @@ import {
 } from "../../packages/service/secret-files.ts";
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
+import { makeStreams } from "../../packages/streams/stream-maker.ts";
 import { passwordVariable } from "./nats-config.ts";
 import { type NatsUser, natsUsers } from "./nats-users.ts";
-import { randomPassword } from "./random-password.ts";
+import { randomPassword } from "./secret-changes.ts";
 
 const tickMs = 1_000;
 /** nats-server loads its configuration in much less. */
@@ -27,7 +29,8 @@ const refusedBackoff = { baseMs: 5_000, maxMs: 60_000 };
 /**
  * `tidemill nats-reloader`: beside a nats-server, whose configuration can't read a password from a file of its own. Writes
  * the passwords into one that the configuration includes, and has nats-server read all again whenever a password or a
- * certificate has changed. Returns the exit code.
+ * certificate has changed. With `NATS_URL` it makes the roles' streams as archive does, whose user it has, so that a lost one is
+ * back while archive is away. Returns the exit code.
  */
 export async function main(options: {
 	/** Folder with a file for each user; its content is the password. */
@@ -72,6 +75,10 @@ export async function main(options: {
 	const files = await whenFilesWork(read, onFault, log, stop);
 	reason = undefined;
 	let changedAtMs = write(usersFile, files.value);
+	const making = makeStreamsOf(settings, log, stop).catch((error) =>
+		// NATS needs its passwords all the same.
+		log.error({ err: error }, "can't make the roles' lost streams"),
+	);
 	let failures = 0;
 	files.onChange((text) => {
 		changedAtMs = write(usersFile, text);
@@ -99,8 +106,29 @@ export async function main(options: {
 		if (wantedMs !== changedAtMs) isLoaded = false;
 	}
 	files.close();
+	await making;
 	await health.close();
 	return 0;
+}
+
+/** Until the signal. Who has NATS's Pods has all of NATS, so this process gains nothing by archive's user. */
+async function makeStreamsOf(
+	settings: Settings,
+	log: Logger,
+	stop: AbortSignal,
+): Promise<void> {
+	if (settings.optional("NATS_URL") === undefined) return;
+	const replicas = settings.replicas();
+	const connection = await connectNats(settings, "archive", log, stop).catch(
+		(error) => {
+			if (!stop.aborted) throw error;
+		},
+	);
+	if (!connection) return;
+	// NATS may have stopped before: what waits for it ends with the connection.
+	stop.addEventListener("abort", () => void connection.close());
+	await makeStreams({ connection, replicas, log }, stop);
+	await connection.close();
 }
 
 /** Has nats-server read its configuration, unless it has done so since the change. */

@@ -1,12 +1,12 @@
 import { X509Certificate } from "node:crypto";
 import { issueAuthority, issueCertificate } from "./certificate.ts";
 import { natsRoles } from "./nats-users.ts";
-import { randomPassword } from "./random-password.ts";
 import {
 	authorityDays,
 	authorityName,
 	certificateDays,
 	certificatesIn,
+	randomPassword,
 	type SecretData,
 } from "./secret-changes.ts";
 

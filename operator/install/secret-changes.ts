@@ -1,4 +1,4 @@
-import { X509Certificate } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
 import {
 	issueAuthority,
 	issueCertificate,
@@ -6,7 +6,6 @@ import {
 	type KeyPair,
 } from "./certificate.ts";
 import { natsUsers } from "./nats-users.ts";
-import { randomPassword } from "./random-password.ts";
 
 /** Names of the Secrets that an installation needs from us; undefined where it brings its own. */
 export interface WantedSecrets {
@@ -155,4 +154,9 @@ function namesAll(cert: string, hosts: readonly string[]): boolean {
 	const { subjectAltName = "" } = new X509Certificate(cert);
 	const named = new Set(subjectAltName.split(", "));
 	return hosts.every((host) => named.has(`DNS:${host}`));
+}
+
+/** 192 random bits as text that needs no quotes in URLs, settings and configurations. */
+export function randomPassword(): string {
+	return randomBytes(24).toString("hex");
 }

@@ -70,7 +70,8 @@ export function followJob<
 	const again = hasTime() ? startAnew(result.error) : undefined;
 	if (again) return again;
 	const { waits: _, ...error } = withLastWait(work, result.error);
-	return transition.fail(work, kind.failed, error, facts, now);
+	const reason = kind.failedBy?.(error) ?? kind.failed;
+	return transition.fail(work, reason, error, facts, now);
 
 	function followRunning(waitingFor: string | undefined): Action[] {
 		if (work.spec.cancel) return transition.cancel(work, tried, now);

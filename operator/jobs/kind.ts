@@ -85,6 +85,8 @@ export interface WorkKind<
 	listing: string;
 	/** The reason of `Failed` when the Job has ended with an error. */
 	failed: R["failed"];
+	/** A more telling one for an error of the Job; undefined for that. */
+	failedBy?(error: JobError): R["failed"] | undefined;
 	/** The reasons that a person or the cluster must change, beside those of every kind. */
 	limited: readonly CompleteReason<R>[];
 	/** How long such a reason may last. */

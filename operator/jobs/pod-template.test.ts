@@ -56,7 +56,8 @@ test("where the Pod runs, and what pulls its image, is as people choose", () => 
 		priorityClassName: "batch",
 	};
 	expect(podOf(chosen).spec).toMatchObject(chosen);
-	expect(podOf({}).spec).not.toHaveProperty("nodeSelector");
+	const linux = { "kubernetes.io/os": "linux" };
+	expect(podOf({}).spec?.nodeSelector).toEqual(linux);
 });
 
 test("a proxy reaches the container as text, and Node is set to use it", () => {
@@ -167,4 +168,18 @@ test("a priority that can evict others needs an administrator's word", () => {
 	const priorityClasses = ["system-cluster-critical"];
 	const allowing = { ...nothing, priorityClasses };
 	expect(podTemplateProblem(template, allowing, "x")).toBeUndefined();
+});
+
+test("a template that is longer than the operator holds is refused, and one that was cut", () => {
+	const long = { nodeSelector: { pool: "x".repeat(40_000) } };
+	const problem = {
+		reason: "TemplateTooLarge",
+		message: expect.stringContaining("32768 is the most"),
+	};
+	expect(podTemplateProblem(long, nothing, "x")).toEqual(problem);
+	expect(podTemplateProblem({ tooLong: 40_000 }, nothing, "x")).toEqual(
+		problem,
+	);
+	const usual = { nodeSelector: { pool: "x".repeat(30_000) } };
+	expect(podTemplateProblem(usual, nothing, "x")).toBeUndefined();
 });

@@ -18,6 +18,7 @@ import type {
 	WarehouseVolume,
 } from "../../packages/warehouses/definition/definition.ts";
 import type { PodPolicy } from "../reconcile/context.ts";
+import { type HeldTemplate, maxTemplateLength } from "../reconcile/held.ts";
 
 /** A Job, and the Secret that is mounted as its input, with the credentials. */
 export interface JobWithInput {
@@ -233,10 +234,17 @@ function warehouseVolume(warehouse: WarehouseVolume): Volume {
  * @param field The template's, such as `spec.runTemplate`.
  */
 export function podTemplateProblem(
-	{ labels = {}, annotations = {}, priorityClassName }: PodTemplate,
+	template: HeldTemplate,
 	policy: PodPolicy,
 	field: string,
 ) {
+	const { labels = {}, annotations = {}, priorityClassName } = template;
+	const length = template.tooLong ?? JSON.stringify(template).length;
+	if (length > maxTemplateLength)
+		return {
+			reason: "TemplateTooLarge",
+			message: `${field} has ${length} characters as JSON, and ${maxTemplateLength} is the most. Choose nodes by fewer labels of your own, and name fewer hosts without a proxy.`,
+		} as const;
 	const label = Object.keys(labels).find(notIn(policy.labels));
 	if (label !== undefined)
 		return {
@@ -287,7 +295,8 @@ function chosenPodFields({
 }: PodTemplate) {
 	// Our types have what the CRD allows, which is a part of what a Pod allows.
 	const fields = {
-		nodeSelector,
+		// The image is Linux's, and a cluster may have nodes of Windows.
+		nodeSelector: { "kubernetes.io/os": "linux", ...nodeSelector },
 		tolerations,
 		affinity,
 		imagePullSecrets,

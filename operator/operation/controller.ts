@@ -47,7 +47,12 @@ export function createOperationController(
 			hasJob: ({ job }) => job !== undefined,
 			async apply(operation, action) {
 				if (action.type === "createRun")
-					await startErasingRun(client, action.pipeline, action.name);
+					await startErasingRun(
+						client,
+						action.pipeline,
+						action.name,
+						operation,
+					);
 				return operation;
 			},
 			notPermitted: {

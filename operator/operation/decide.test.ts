@@ -3,7 +3,7 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
-import type { ReleaseAnswer } from "../../packages/contracts/archive.ts";
+import type { AdditionAnswer } from "../../packages/contracts/archive.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationReport } from "../../packages/contracts/operation.ts";
 import {
@@ -467,7 +467,7 @@ test("a Release ends with what archive says: done, refused, or tried again", () 
 		{ date: "2026-03-07", events: 1 },
 		{ date: "2026-03-08", events: 2 },
 	];
-	const decideReleased = (answer: ReleaseAnswer) =>
+	const decideReleased = (answer: AdditionAnswer) =>
 		decide(answeredWith(stateOf({ operation }), answer, now), now);
 	const done = decideReleased({ ok: true, dates });
 	expect(statusOf(done)).toMatchObject({

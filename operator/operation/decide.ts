@@ -6,6 +6,7 @@ import type {
 	Pipeline,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
+import { isTimeZone, zoneForm } from "../../crds/wall-clock.ts";
 import type { ManifestAnswer } from "../../packages/contracts/manifest.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
 import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
@@ -19,7 +20,13 @@ import {
 	workTransitions,
 } from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
-import { erasureOf, placesOf, tablesOf, unreachedBy } from "./erase.ts";
+import {
+	erasedRows,
+	erasureOf,
+	placesOf,
+	tablesOf,
+	unreachedBy,
+} from "./erase.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
 import {
@@ -109,6 +116,8 @@ const work = lifecycle<Operation, OperationReasons, OperationState>({
 		"SourceNotReady",
 		"PlanNotFound",
 		"PlanNotReady",
+		"InvalidTimeZone",
+		"TemplateTooLarge",
 		"LabelNotAllowed",
 		"AnnotationNotAllowed",
 		"PriorityClassNotAllowed",
@@ -237,6 +246,12 @@ function needsOf({
 		return missing(
 			"PlanNotFound",
 			`There is no TrackingPlan "${spec.plan?.name}" in this namespace. Create it, or delete this Operation.`,
+		);
+	const timeZone = spec.import?.timeZone;
+	if (timeZone !== undefined && !isTimeZone(timeZone))
+		return missing(
+			"InvalidTimeZone",
+			`spec.import.timeZone is "${timeZone}". It ${zoneForm}. Create another Operation with one.`,
 		);
 	const problem = podTemplateProblem(
 		spec.jobTemplate,
@@ -392,7 +407,7 @@ function erase(
 		state,
 		erasureQuestion(operation, shard, sourceKey),
 		{
-			...erasing,
+			...erasing(operation),
 			facts: {
 				phase: "Running",
 				startTime: operation.status?.startTime ?? rfc3339(now),
@@ -405,7 +420,7 @@ function erase(
 				return transition.progress(
 					operation,
 					"TablesPending",
-					"Archive has none of the events any more.",
+					bucketWords(operation),
 					{ phase: "Running", erase },
 					now,
 				);
@@ -415,12 +430,22 @@ function erase(
 	);
 }
 
-const erasing = {
-	reason: "Working",
-	message: "Archive is erasing events",
-	unavailable: "EraseUnavailable",
-	refused: "EraseRefused",
-} as const;
+function bucketWords({ spec }: Operation): string {
+	return spec.erase?.dryRun
+		? "Archive has counted the events."
+		: "Archive has none of the events any more.";
+}
+
+function erasing({ spec }: Operation) {
+	return {
+		reason: "Working",
+		message: spec.erase?.dryRun
+			? "Archive is counting events"
+			: "Archive is erasing events",
+		unavailable: "EraseUnavailable",
+		refused: "EraseRefused",
+	} as const;
+}
 
 function erasureQuestion(
 	operation: Operation,
@@ -435,7 +460,10 @@ function erasureQuestion(
 			operation: operation.metadata.uid!,
 			account: operation.metadata.namespace!,
 			sourceKey,
-			erasure: erasureOf(operation),
+			erasure: {
+				...erasureOf(operation),
+				...(operation.spec.erase?.dryRun && { mode: "Count" as const }),
+			},
 			...(isLoaded && { isLoaded }),
 		},
 	} as const;
@@ -448,6 +476,7 @@ function finishErase(
 	now: number,
 ): WorkOnOperation[] {
 	const { operation, source, pipelines } = state;
+	const { dryRun } = operation.spec.erase!;
 	const { tables } = tablesOf(pipelines, operation, done.time, now);
 	const erase = { ...done, tables };
 	const pending = tables.filter(({ phase }) => phase !== "Done").length;
@@ -456,26 +485,38 @@ function finishErase(
 			...transition.progress(
 				operation,
 				"TablesPending",
-				`Archive has none of the events any more. Of ${countText(tables.length, "table")}, ${pending} may still have rows of them: status.erase.tables says which.`,
+				`${bucketWords(operation)} Of ${countText(tables.length, "table")}, ${pending} may still have rows of them: status.erase.tables says which.`,
 				{ phase: "Running", erase },
 				now,
 			),
 			{ type: "requeueAfter", afterMs: tablesPollMs },
 		];
-	const rows = done.places
-		.filter(({ place }) => ["Events", "Quarantine", "Releases"].includes(place))
-		.reduce((sum, { count }) => sum + count, 0);
-	const summary = `${countText(rows, "row")} erased in the bucket, ${countText(tables.length, "table")} done`;
+	const { inBucket, inTables, isNothing } = erasedRows(erase);
+	const all = countText(tables.length, "table");
+	const summary = isNothing
+		? `Nothing was found: no event in the bucket, and no row in ${all}`
+		: dryRun
+			? `${countText(inBucket, "row")} in the bucket and ${inTables} in ${all} would be erased`
+			: `${countText(inBucket, "row")} erased in the bucket and ${inTables} more in tables, ${all} done`;
 	const succeed = () =>
-		transition.succeed(operation, summary, { erase, summary }, now);
+		transition.succeed(
+			operation,
+			summary,
+			{ erase: { ...erase, ...(isNothing && { isNothing }) }, summary },
+			now,
+		);
 	const stored = source && storedUnder(source);
 	// A Source that is gone has no such record either.
-	if (!stored) return succeed();
+	if (dryRun || !stored) return succeed();
 	const { sourceKey = stored.sourceKey } = operation.status ?? {};
 	return ask<"askErase">(
 		state,
 		erasureQuestion(operation, stored.shard, sourceKey, true),
-		{ ...erasing, facts: { phase: "Running", erase }, goOn: succeed },
+		{
+			...erasing(operation),
+			facts: { phase: "Running", erase },
+			goOn: succeed,
+		},
 		now,
 	);
 }

@@ -156,9 +156,62 @@ test("once all tables are done archive forgets which events they were, and then 
 	);
 	expect(statusOf(actions)).toMatchObject({
 		phase: "Succeeded",
-		summary: "5 rows erased in the bucket, 1 table done",
+		summary: "5 rows erased in the bucket and 0 more in tables, 1 table done",
 	});
 });
+
+test.each<[string, number | undefined, number | undefined, string, boolean]>([
+	[
+		"nothing",
+		undefined,
+		undefined,
+		"Nothing was found: no event in the bucket, and no row in 1 table",
+		true,
+	],
+	[
+		"rows by its own Run",
+		3,
+		undefined,
+		"0 rows erased in the bucket and 3 more in tables, 1 table done",
+		false,
+	],
+	[
+		"rows by a Run of before",
+		undefined,
+		2,
+		"0 rows erased in the bucket and 2 more in tables, 1 table done",
+		false,
+	],
+])(
+	"an Erase that has found %s says so",
+	(_, now_, before, summary, isNothing) => {
+		const one = table("one", later, {
+			phase: "Succeeded",
+			...(now_ !== undefined && { erasedRows: now_ }),
+		});
+		const none = erased();
+		const operation = eraseOf({
+			...none,
+			erase: {
+				...none.erase!,
+				// What goes whatever is meant isn't found.
+				places: none.erase!.places.map(({ place }) => ({
+					place,
+					count: place === "Uploads" ? 7 : 0,
+				})),
+				tables: [
+					{ pipeline: "one", phase: "Done", ...(before && { rows: before }) },
+				],
+			},
+		});
+		const done = state(operation, [one]);
+		const status = statusOf(
+			decide(answeredWith(done, { ok: true, places, time }, now), now),
+		);
+		expect(status).toMatchObject({ phase: "Succeeded", summary });
+		expect(status?.erase?.isNothing ?? false).toBe(isNothing);
+	},
+);
 
 test("what the latest Run says of rows that are left stands beside a table that is done", () => {
 	const said = (message: string) => {
@@ -178,6 +231,30 @@ test("what the latest Run says of rows that are left stands beside a table that 
 	expect(said("Loaded 5 rows.")).toEqual([{ pipeline: "one", phase: "Done" }]);
 	for (const { message = "" } of said(`${left}${"!".repeat(500)}`))
 		expect(message.length).toBeLessThanOrEqual(500);
+});
+
+test("a dry run counts in the bucket and by Runs of its own that load nothing, and archive forgets nothing", () => {
+	const operation = eraseOf();
+	operation.spec.erase!.dryRun = true;
+	const asked = decide(state(operation), now).at(-1);
+	expect(asked).toMatchObject({ question: { erasure: { mode: "Count" } } });
+	operation.status = erased();
+	// Whichever Run has loaded since.
+	const waiting = state(operation, [table("one", later)]);
+	expect(decide(waiting, now).at(-1)).toMatchObject({ type: "createRun" });
+	const message = "3 rows would be erased or blanked, 3 in table one.";
+	const counted = table("one", time, {
+		phase: "Succeeded",
+		countedRows: 3,
+		conditions: [{ type: "Complete", message }] as never,
+	});
+	const actions = decide(state(operation, [counted]), now);
+	expect(types(actions)).not.toContain("askErase");
+	expect(statusOf(actions)).toMatchObject({
+		phase: "Succeeded",
+		summary: "5 rows in the bucket and 3 in 1 table would be erased",
+		erase: { tables: [{ pipeline: "one", phase: "Done", rows: 3, message }] },
+	});
 });
 
 test("a cancelled Erase starts no Run", () => {

@@ -140,3 +140,20 @@ test("a cancelled Import asks for nothing more", () => {
 	operation.spec.cancel = true;
 	expect(types(decide(state(operation), now))).not.toContain("askImport");
 });
+
+test("the Job is told the time zone, and one that doesn't exist is waited for", () => {
+	const withZone = (timeZone: string) => {
+		const operation = importOf();
+		operation.spec.import = { ...spec.import, timeZone };
+		return operation;
+	};
+	const given = state(withZone("Europe/Berlin"));
+	expect(given.work).toMatchObject({ work: { timeZone: "Europe/Berlin" } });
+	const actions = decide(state(withZone("Mars/Phobos")), now);
+	expect(JSON.stringify(actions)).toContain(
+		'spec.import.timeZone is \\"Mars/Phobos\\". It must be an IANA time zone',
+	);
+	expect(actions).not.toContainEqual(
+		expect.objectContaining({ type: "askManifest" }),
+	);
+});

@@ -49,12 +49,11 @@ export async function readOperation(
 	});
 	if (!found) return undefined;
 	const { job, pods } = found;
-	// Memory has no schemas of the plan that it tries. When it has ended, nobody needs them.
+	// Memory has no schemas of the plan that it tries.
 	const isOutline = (found.object as PlanOutline<Operation>).hasSchemas;
-	const operation =
-		isOutline && !hasEnded(found.object)
-			? await context.client.get<Operation>(operationKind, name, namespace)
-			: found.object;
+	const operation = isOutline
+		? await context.client.get<Operation>(operationKind, name, namespace)
+		: found.object;
 	if (!operation) return undefined;
 	const { spec } = operation;
 	const source = informers.sources.get(namespace, spec.sourceRef.name);
@@ -64,24 +63,28 @@ export async function readOperation(
 		spec.sourceRef.name,
 	);
 	const stored = storedIn(outcomes.answered);
+	// Of one that has ended memory has no more than that.
+	const isOver = hasEnded(operation);
 	return {
 		...outcomes,
 		operation,
 		source: source?.metadata.deletionTimestamp ? undefined : source,
-		work: workOf(
-			operation,
-			planName === undefined
-				? undefined
-				: informers.trackingPlans.get(namespace, planName),
-			(name) => informers.configMaps.get(namespace, name),
-			keptDays(source, now).start,
-		),
+		work: isOver
+			? undefined
+			: workOf(
+					operation,
+					planName === undefined
+						? undefined
+						: informers.trackingPlans.get(namespace, planName),
+					(name) => informers.configMaps.get(namespace, name),
+					keptDays(source, now).start,
+				),
 		job,
 		pods,
 		...(stored && { stored }),
 		before: operationBefore(operation, ofSource),
 		pipelines:
-			spec.type === "Erase"
+			spec.type === "Erase" && !isOver
 				? informers.pipelines
 						.ofSource(namespace, spec.sourceRef.name)
 						.map((pipeline) => erasedPipeline(context, pipeline, operation))
@@ -117,6 +120,7 @@ export function changesEvents(operation: Operation): boolean {
 	return (
 		["Erase", "Import", "Release"].includes(spec.type) &&
 		!hasEnded(operation) &&
+		!spec.erase?.dryRun &&
 		status?.erase === undefined
 	);
 }

@@ -6,7 +6,7 @@ import {
 	type TrackingPlan,
 } from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
-import type { ReleaseFilter } from "../../packages/contracts/archive.ts";
+import type { QuarantineFilter } from "../../packages/contracts/archive.ts";
 import type { OperationInput } from "../../packages/contracts/operation.ts";
 import { keptFrom } from "../../packages/contracts/retention.ts";
 import type {
@@ -50,7 +50,7 @@ export function workOf(
 	if (["Release", "Export", "Erase"].includes(spec.type))
 		return { work: undefined };
 	if (spec.type === "Import") {
-		const { files, date, rows, body, skipInvalidRows = false } = spec.import!;
+		const { files, date, rows, body, timeZone } = spec.import!;
 		return {
 			work: {
 				type: "Import",
@@ -58,7 +58,8 @@ export function workOf(
 				...(date !== undefined && { date }),
 				...(rows !== undefined && { rows }),
 				...(body !== undefined && { body }),
-				skipInvalidRows,
+				...(timeZone !== undefined && { timeZone }),
+				skipInvalidRows: spec.import!.skipInvalidRows ?? false,
 				keptFrom: keptFromDate,
 			},
 		};
@@ -93,7 +94,7 @@ export function eventFilter({
 	types,
 	kinds,
 	eventIDs,
-}: OperationSpec["filter"] & object = {}): ReleaseFilter {
+}: OperationSpec["filter"] & object = {}): QuarantineFilter {
 	return {
 		...(types && { types }),
 		...(kinds && { kinds: kinds as ViolationKind[] }),

@@ -1,11 +1,15 @@
-import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
-import { zoneForm } from "../../crds/schedule.ts";
+import type {
+	Destination,
+	Pipeline,
+	PipelineBodyColumn,
+} from "../../crds/generated/types.ts";
 import {
 	headerColumnOf,
 	parameterColumnOf,
 	rescuedColumn,
+	tableNameOf,
 } from "../../crds/table-name.ts";
-import { isTimeZone } from "../../crds/wall-clock.ts";
+import { isTimeZone, zoneForm } from "../../crds/wall-clock.ts";
 import {
 	type BodyColumnType,
 	type BodyValueType,
@@ -19,6 +23,7 @@ import { warehouses } from "../../packages/warehouses/registry.ts";
 import { columnsBeside } from "./inferred-columns.ts";
 import { plannedType } from "./planned-type.ts";
 import type { PipelineReferences } from "./state.ts";
+import { warehouseNameOf } from "./warehouse.ts";
 
 /** Without a precision and a scale: what every warehouse's own default holds. */
 const defaultDecimal = { precision: 38, scale: 9 };
@@ -43,6 +48,7 @@ export function columnsOf({
 	const { columns, bodyColumns = [] } = pipeline.spec.table;
 	const plan = source?.spec.webhook?.trackingPlanRef?.name;
 	const fromBody: TableColumn[] = [];
+	const isText = textsOf(pipeline, destination);
 	const warehouse = warehouses.get(destination?.spec.type ?? "");
 	const most = warehouse?.mostBodyColumns ?? maxBodyColumns;
 	if (bodyColumns.length > most)
@@ -57,7 +63,9 @@ export function columnsOf({
 				reason: "InvalidColumn",
 				problem: `Column "${name}" of spec.table.bodyColumns has the timeZone "${timeZone}". It ${zoneForm}.`,
 			};
-		const found = type ?? typeBy(bodyPointer, plan, trackingPlan);
+		const found =
+			type ??
+			(isText(column) ? "String" : typeBy(bodyPointer, plan, trackingPlan));
 		if (typeof found === "object")
 			return {
 				reason: "ColumnTypeUnknown",
@@ -112,19 +120,38 @@ function valueType(
 		: { type, format };
 }
 
+/** Which columns the table has as text already. A plan that comes later doesn't change them. */
+function textsOf(
+	pipeline: Pipeline,
+	destination: Destination | undefined,
+): (column: PipelineBodyColumn) => boolean {
+	const {
+		table,
+		destination: warehouse,
+		columns,
+	} = pipeline.status?.lastSuccess?.layout ?? {};
+	const isItsTable =
+		table === tableNameOf(pipeline.metadata.name, pipeline.spec.table.name) &&
+		destination !== undefined &&
+		warehouse === warehouseNameOf(pipeline, destination);
+	const known = new Set(isItsTable ? columns : []);
+	return ({ name, bodyPointer }) =>
+		known.has(layoutNameOf({ name, from: { bodyPointer, type: "String" } }));
+}
+
+/** Text, if nothing says a type: it has every value as it was sent. */
 function typeBy(
 	pointer: string,
 	plan: string | undefined,
 	trackingPlan: PipelineReferences["trackingPlan"],
 ): BodyColumnType | { problem: string } {
-	if (plan === undefined)
-		return { problem: "the Source has no TrackingPlan that could say it" };
+	if (plan === undefined) return "String";
 	if (!trackingPlan) return { problem: `there is no TrackingPlan "${plan}"` };
 	if ("fault" in trackingPlan)
 		return {
 			problem: `TrackingPlan "${plan}" can't be read: ${trackingPlan.fault}`,
 		};
-	const type = plannedType(pointer, trackingPlan);
+	const type = plannedType(pointer, trackingPlan) ?? "String";
 	return typeof type === "string"
 		? type
 		: { problem: `TrackingPlan "${plan}" ${type.problem}` };

@@ -17,11 +17,13 @@ function named(
 	{
 		known,
 		taken = [],
+		foreign,
 		maxEventTypes,
 		name = "shop",
 	}: {
 		known?: Known;
 		taken?: string[];
+		foreign?: string[];
 		maxEventTypes?: number;
 		name?: string;
 	} = {},
@@ -38,6 +40,7 @@ function named(
 	const run = runOf("run", {
 		layout: { ...layout, table: "shop" },
 		eventTypes: found,
+		...(foreign && { takenTables: foreign }),
 	});
 	const { types } = eventTypeTables(pipeline, [run], (table) =>
 		taken.includes(table),
@@ -89,6 +92,31 @@ test("no type has the name of a table beside it, of another Pipeline's table, or
 		expect(Buffer.byteLength(name)).toBeLessThanOrEqual(63);
 		expect(name).toMatch(/^shop_[a-z0-9_]+$/);
 	}
+});
+
+test("a type whose table is somebody else's gets a name by a digest once, and the others keep theirs", () => {
+	const known: Known = {
+		table: "shop",
+		types: [
+			{ type: "b", table: "shop_b" },
+			{ type: "c", table: "shop_c" },
+		],
+	};
+	const named1 = named(["d"], { known, foreign: ["shop_b", "shop_d"] });
+	expect(named1).toEqual({
+		b: expect.stringMatching(/^shop_b_[0-9a-f]{8}$/),
+		c: "shop_c",
+		d: expect.stringMatching(/^shop_d_[0-9a-f]{8}$/),
+	});
+	const types = Object.entries(named1).map(([type, table]) => ({
+		type,
+		table,
+	}));
+	const foreign = types.map(({ table }) => table);
+	expect(named([], { known: { table: "shop", types }, foreign })).toEqual({
+		...named1,
+		c: expect.stringMatching(/^shop_c_[0-9a-f]{8}$/),
+	});
 });
 
 test("types beyond the maximum get no table, and a type that has one keeps it", () => {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type {
 	Pipeline,
 	PipelineEventTypeTables,
@@ -11,6 +10,10 @@ import {
 	typeTablesOf,
 } from "../../crds/table-name.ts";
 import { maxEventTypes } from "../../packages/contracts/job.ts";
+import {
+	isNamedByDigest,
+	nameDigest,
+} from "../../packages/contracts/name-digest.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 
 /** Some warehouses cut off a longer name. */
@@ -23,7 +26,8 @@ export function mostTypeTables({ spec: { table } }: Pick<Pipeline, "spec">) {
 
 /**
  * The types that have a table, with those that Runs have found since, as far as there may be more. Each keeps its name for ever: of two
- * types that would have the same name, the one that is found later gets another.
+ * types that would have the same name, the one that is found later gets another. So does a type whose table Runs found to be somebody
+ * else's, once.
  * @param isTaken Whether another Pipeline has a table of the name.
  */
 export function eventTypeTables(
@@ -35,38 +39,36 @@ export function eventTypeTables(
 	// What was turned off may be turned on again.
 	if (!spec.table.perEventType) return status?.eventTypeTables;
 	const table = tableNameOf(metadata.name, spec.table.name);
+	const own = runs
+		.filter(({ status }) => status?.layout?.table === table)
+		.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1));
+	const foreign = own.flatMap(({ status }) => status?.takenTables ?? []);
 	const types = [...typeTablesOf(pipeline)];
 	const names = new Set(
 		[
 			otherTypesTableOf(table),
 			rejectedTableOf(table),
 			...types.map(({ table }) => table),
+			...foreign,
 		].map((name) => name.toLowerCase()),
 	);
-	const found = runs
-		.filter(({ status }) => status?.layout?.table === table)
-		.toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
-		.flatMap(({ status }) => status?.eventTypes ?? []);
-	for (const type of found) {
-		if (types.length >= mostTypeTables(pipeline)) break;
-		if (types.some((known) => known.type === type)) continue;
-		const name = nameFor(
-			table,
+	const nameFor = (type: string) => {
+		const name = uniqueName(
+			`${table}_${snakeCase(type)}`,
 			type,
 			(name) => names.has(name.toLowerCase()) || isTaken(name),
 		);
 		names.add(name.toLowerCase());
-		types.push({ type, table: name });
+		return { type, table: name };
+	};
+	for (const [index, { type, table }] of types.entries())
+		if (foreign.includes(table) && !isNamedByDigest(type, table))
+			types[index] = nameFor(type);
+	for (const type of own.flatMap(({ status }) => status?.eventTypes ?? [])) {
+		if (types.length >= mostTypeTables(pipeline)) break;
+		if (!types.some((known) => known.type === type)) types.push(nameFor(type));
 	}
 	return { table, types };
-}
-
-function nameFor(
-	table: string,
-	type: string,
-	isTaken: (name: string) => boolean,
-): string {
-	return uniqueName(`${table}_${snakeCase(type)}`, type, isTaken);
 }
 
 /** A text's words as a part of a name; empty if it has none. */
@@ -90,12 +92,8 @@ export function uniqueName(
 	const isComplete = !wanted.endsWith("_") && wanted.length <= maxNameLength;
 	if (isComplete && !isTaken(wanted)) return wanted;
 	for (let tries = 0; ; tries++) {
-		const digest = createHash("sha256")
-			.update(JSON.stringify([key, tries]))
-			.digest("hex")
-			.slice(0, 8);
 		const begin = wanted.slice(0, maxNameLength - 9).replace(/_$/, "");
-		const name = `${begin}_${digest}`;
+		const name = `${begin}_${nameDigest(key, tries)}`;
 		if (!isTaken(name)) return name;
 	}
 }

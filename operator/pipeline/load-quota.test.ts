@@ -107,8 +107,8 @@ test("each table that an event type may get counts for the project's quota", () 
 		perEventType: true,
 		eventType: { bodyPointer: "/type" },
 	};
-	const ofTypes = (interval: string, maxEventTypes?: number) =>
-		problemOf(every(interval), 1, bigQueryOf(), {
+	const ofTypes = (interval: string, maxEventTypes?: number, days = 1) =>
+		problemOf(every(interval), days, bigQueryOf(), {
 			table: { ...table, ...(maxEventTypes && { maxEventTypes }) },
 		});
 	expect(ofTypes("4m")).toBeUndefined();
@@ -121,6 +121,13 @@ test("each table that an event type may get counts for the project's quota", () 
 	expect(ofTypes("1m", 3)?.message).toContain(
 		'2880 load jobs a day in each of tables "load_orders_*"',
 	);
+	// Not even today alone fits.
+	for (const days of [0, 1])
+		expect(ofTypes("1m", 100, days)?.message).toMatch(
+			/interval that fits is \dm: set it in spec\.schedule\.interval, or lower spec\.table\.maxEventTypes\.$/,
+		);
+	expect(ofTypes("30m", 300, 12)?.message).toContain("that fits is 1h: set");
+	expect(ofTypes("30m", 300, 30)?.message).toContain("that fits is 2h24m: set");
 });
 
 test("a DuckDB file has no quota", () => {

@@ -46,7 +46,7 @@ export function quotaProblem(
 			? `${isOfAll ? `up to ${count}` : "each of"} tables ${[`"${own}"`, ...others].join(" and ")}`
 			: `table "${own}"`;
 	const lower =
-		ofRun > 1 && runs <= fitting(1)
+		runs <= fitting(1)
 			? `, or spec.overwritePeriodDays of at most ${fitting(runs) - 1}`
 			: "";
 	return {

@@ -34,7 +34,7 @@ export const runErrors = {
  * The dates to ask archive for; archive begins at the first event's date. None if start is after end. Without an end, the last
  * is the date of archive's snapshot: the operator's clock may not have reached it.
  */
-export type DatePlan = AskedDates & { start: UtcDate } & Pick<
+export type DatesToAsk = AskedDates & { start: UtcDate } & Pick<
 		ManifestRequest,
 		"releases"
 	>;
@@ -59,7 +59,7 @@ export function planDates(
 	{ dates, full }: Pick<RunSpec, "dates" | "full">,
 	now: number,
 	retention?: Retention,
-): DatePlan | { problem: DateProblem } {
+): DatesToAsk | { problem: DateProblem } {
 	// Archive keeps to the dates of its own clock, whichever of the two is behind.
 	const retainedFrom = keptFrom(retention, utcDate(now - maxClockDifferenceMs));
 	const latestDate = utcDate(now + maxClockDifferenceMs);
@@ -67,7 +67,7 @@ export function planDates(
 	if (chosen && (!full || "problem" in chosen)) return chosen;
 
 	const { end } = dateRange;
-	const whole: DatePlan = {
+	const whole: DatesToAsk = {
 		extent: "Whole",
 		start: latest([retainedFrom, dateRange.start ?? retainedFrom]),
 		...(end !== "Today" && { end: chosen ? latest([end, chosen.end]) : end }),
@@ -101,7 +101,7 @@ function planChosen(
 	layout: Layout,
 	retainedFrom: UtcDate,
 	latestDate: UtcDate,
-): (DatePlan & { end: UtcDate }) | { problem: DateProblem } {
+): (DatesToAsk & { end: UtcDate }) | { problem: DateProblem } {
 	if (layout.strategy === "FullReload")
 		return {
 			problem: {

@@ -14,12 +14,12 @@ export type NoType = { problem: string };
 
 /**
  * The type of the column that holds what a JSON Pointer names in the bodies, if the plan's schemas for the types that have
- * it agree on one. Values that may be null as well have the type of the others.
+ * it agree on one; undefined if none says one. Values that may be null as well have the type of the others.
  */
 export function plannedType(
 	pointer: string,
 	{ common, events }: Pick<PlanDocument, "common" | "events">,
-): BodyColumnType | NoType {
+): BodyColumnType | NoType | undefined {
 	const search = new Search(pointerParts(pointer));
 	for (const schema of [common, ...events.map(({ schema }) => schema)])
 		if (typeof schema === "object") search.visit(schema);
@@ -62,12 +62,9 @@ class Search {
 		}
 	}
 
-	type(pointer: string): BodyColumnType | NoType {
+	type(pointer: string): BodyColumnType | NoType | undefined {
 		const found = [...this.#found];
-		const [only] = found;
-		if (only === undefined)
-			return { problem: `doesn't say what ${pointer} is` };
-		if (found.length === 1) return only;
+		if (found.length <= 1) return found[0];
 		if (found.every((type) => type === "Integer" || type === "Number"))
 			return "Number";
 		if (found.every((type) => texts.has(type))) return "String";

@@ -7,6 +7,7 @@ import {
 	runKind,
 	type Source,
 } from "../../crds/generated/types.ts";
+import { hasCounted } from "../../crds/run.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 import type { HandOver } from "../notification/outbox.ts";
@@ -15,12 +16,13 @@ import {
 	type NotificationDeps,
 	readNotifications,
 } from "../notification/state.ts";
+import { counterOf } from "../operation/erase.ts";
 import type {
 	JobSurroundings,
 	OperatorContext,
 	PodPolicy,
 } from "../reconcile/context.ts";
-import { secretNamesOf, tableKeyOf } from "../reconcile/informers.ts";
+import { secretNamesOf } from "../reconcile/informers.ts";
 import {
 	type PlannedEvents,
 	plannedEvents,
@@ -73,12 +75,8 @@ export async function readPipeline(
 ): Promise<PipelineState> {
 	const references = referencesOf(context, pipeline);
 	const runs = await runsOf(context, pipeline);
-	const { intoTable } = context.informers.pipelines;
-	const { name, namespace } = pipeline.metadata;
-	const isTaken = (table: string) =>
-		intoTable(tableKeyOf(namespace!, table)).some(
-			({ metadata }) => metadata.name !== name,
-		);
+	const owners = new TableOwners(context.informers);
+	const isTaken = (table: string) => owners.isTaken(pipeline, table);
 	return {
 		...references,
 		eventTypeTables: eventTypeTables(pipeline, runs, isTaken),
@@ -143,11 +141,15 @@ function present<T extends KubeObject>(object: T | undefined): T | undefined {
 	return object?.metadata.deletionTimestamp ? undefined : object;
 }
 
-async function runsOf(
-	{ client, informers }: OperatorContext,
+/** Without those that count rows for an Operation: they say nothing of the table. */
+export async function runsOf(
+	{ client, informers }: Pick<OperatorContext, "client" | "informers">,
 	{ metadata: { name, namespace }, status }: Pipeline,
 ): Promise<Run[]> {
-	const runs = informers.runs.ofPipeline(namespace!, name);
+	const runs = informers.runs
+		.ofPipeline(namespace!, name)
+		// Also one whose Operation was deleted without it, which leaves it no owner.
+		.filter((run) => !counterOf(run) && !hasCounted(run));
 	const active = status?.activeRun;
 	// Memory may lack a Run that was just created, which must not count as deleted.
 	if (active && !runs.some(({ metadata }) => metadata.name === active)) {

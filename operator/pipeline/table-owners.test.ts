@@ -63,7 +63,7 @@ async function found(
 	const owner = owners.of(own);
 	// What was read is remembered.
 	expect(owners.of(own)).toEqual(owner);
-	return { owner };
+	return { owner, owners };
 }
 
 const own = destinationOf();
@@ -118,13 +118,16 @@ test.each([
 	expect(await ownerBeside(contender, lake, alias)).toBe(owner);
 });
 
+const dataset = { ...bigQueryOf(), metadata: own.metadata };
+
 test.each([
-	["rejected", { rejectedValues: true }],
-	["latest", { latestBy: ["event_id"] }],
+	["rejected", { rejectedValues: true }, own],
+	["latest", { latestBy: ["event_id"] }, own],
+	["rejected", { rejectedValues: true }, dataset],
+	["latest", { latestBy: ["event_id"] }, dataset],
 ])(
 	"a Pipeline has the table or view of its %s values, too",
-	async (end, option) => {
-		const own = destinationOf();
+	async (end, option, own) => {
 		const rejecting = pipelineOf({
 			table: { ...pipelineOf().spec.table, ...option },
 		});
@@ -170,6 +173,20 @@ test("a Pipeline has the tables of its event types, and that of the others", asy
 		delete typed.spec.table.name;
 	}
 });
+
+test.each([
+	["in the same warehouse", destinationOf("alias"), true],
+	["in another", destinationOf("b", "other.duckdb"), false],
+])(
+	"a table of another Pipeline %s: its name is taken is %s",
+	async (_, destination, isTaken) => {
+		const contender = contenderOf({ createdAt: younger, destination });
+		const { owners } = await found(pipelineOf(), contender, [own, destination]);
+		expect(owners.isTaken(pipelineOf(), "load_orders")).toBe(isTaken);
+		expect(owners.isTaken(contender, "LOAD_orders")).toBe(isTaken);
+		expect(owners.isTaken(pipelineOf(), "free")).toBe(false);
+	},
+);
 
 test("what is being deleted has no table, and without a Destination there is none to have", async () => {
 	const contender = contenderOf({ createdAt: older, destination: own });

@@ -6,7 +6,7 @@ import type {
 	PipelineLastSuccess,
 } from "../../crds/generated/types.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
-import type { Informers } from "../reconcile/informers.ts";
+import { type Informers, tableKeyOf } from "../reconcile/informers.ts";
 import { warehouseNameOf } from "./warehouse.ts";
 
 export interface TableOwner {
@@ -45,6 +45,23 @@ export class TableOwners {
 			if (owner.pipeline.metadata.uid !== pipeline.metadata.uid) break;
 		}
 		return found;
+	}
+
+	/** Whether another Pipeline has a table of the name in the Pipeline's warehouse. */
+	isTaken(pipeline: Pipeline, table: string): boolean {
+		const { namespace, uid } = pipeline.metadata;
+		const destination = this.#destinationOf(pipeline);
+		const { intoTable } = this.#informers.pipelines;
+		return intoTable(tableKeyOf(namespace!, table)).some((other) => {
+			const into = this.#destinationOf(other);
+			return (
+				other.metadata.uid !== uid &&
+				destination !== undefined &&
+				into !== undefined &&
+				warehouseNameOf(other, into, table) ===
+					warehouseNameOf(pipeline, destination, table)
+			);
+		});
 	}
 
 	#read(key: string): Map<string, Claim> {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { tableNameOf } from "../../crds/table-name.ts";
+import type { EventSchema } from "../../packages/contracts/tracking-plan.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import {
 	bigQueryOf,
@@ -102,6 +103,8 @@ function withBodyColumns(
 }
 
 const total = { name: "total", bodyPointer: "/total" };
+const planned = (type: unknown) =>
+	({ properties: { total: { type } } }) as EventSchema;
 
 test("columns from the body follow the others, each of its own type or of the one that the plan says", () => {
 	const text = { name: "id", bodyPointer: "/id", type: "String" } as const;
@@ -203,26 +206,18 @@ test("a table of events in quarantine has the same columns and says why they are
 
 test.each<[string, Partial<PipelineReferences>, string, string | undefined]>([
 	[
-		"without a plan",
-		withBodyColumns([total]),
-		"the Source has no TrackingPlan that could say it",
-		undefined,
-	],
-	[
 		"while the plan doesn't exist yet",
 		withBodyColumns([total], { name: "orders-plan" }),
 		'there is no TrackingPlan "orders-plan"',
 		"missing",
 	],
 	[
-		"that the plan doesn't know",
+		"of which the plan says several",
 		{
-			...withBodyColumns([{ ...total, bodyPointer: "/sum" }], {
-				name: "orders-plan",
-			}),
-			trackingPlan: plan,
+			...withBodyColumns([total], { name: "orders-plan" }),
+			trackingPlan: { ...plan, common: planned(["number", "string"]) },
 		},
-		`TrackingPlan "orders-plan" doesn't say what /sum is`,
+		'TrackingPlan "orders-plan" says that /total is Number or String',
 		undefined,
 	],
 	[
@@ -246,6 +241,61 @@ test.each<[string, Partial<PipelineReferences>, string, string | undefined]>([
 		});
 	},
 );
+
+test.each<[string, Partial<PipelineReferences>]>([
+	["without a plan", withBodyColumns([total])],
+	[
+		"that the plan doesn't know",
+		{
+			...withBodyColumns([{ ...total, bodyPointer: "/sum" }], {
+				name: "orders-plan",
+			}),
+			trackingPlan: plan,
+		},
+	],
+])("a column %s is a String", (_, changes) => {
+	const resolved = resolveTarget({ ...settled, ...changes });
+	if ("problem" in resolved) throw new Error(resolved.problem.message);
+	expect(resolved.target.columns[3]!.from).toMatchObject({ type: "String" });
+});
+
+test("a column that the table has as a String stays one, whatever a plan says later, but for another table, place or type", () => {
+	const typeWith = (
+		type: unknown,
+		{ spec = {}, column = {}, trackingPlan = {} as object } = {},
+	) => {
+		const first = resolveTarget({ ...settled, ...withBodyColumns([total]) });
+		if ("problem" in first) throw new Error(first.problem.message);
+		const references = withBodyColumns([{ ...total, ...column }], {
+			name: "orders-plan",
+		});
+		const pipeline = references.pipeline!;
+		pipeline.spec.table = { ...pipeline.spec.table, ...spec };
+		const { layout } = first.target;
+		pipeline.status = {
+			lastSuccess: { snapshotTime: "", closedThrough: "", layout },
+		};
+		const resolved = resolveTarget({
+			...settled,
+			...references,
+			trackingPlan: { ...plan, common: planned(type), ...trackingPlan },
+		});
+		if ("problem" in resolved) return resolved.problem.reason;
+		const { from } = resolved.target.columns[3]!;
+		return (from as { type: string }).type;
+	};
+	expect(typeWith("number")).toBe("String");
+	expect(typeWith(["number", "string"])).toBe("String");
+	expect(typeWith("number", { trackingPlan: { fault: "Gone." } })).toBe(
+		"String",
+	);
+	expect(typeWith("number", { spec: { name: "other" } })).toBe("Number");
+	expect(typeWith("number", { column: { type: "Integer" } })).toBe("Integer");
+	expect(typeWith("number", { column: { name: "sum" } })).toBe("Number");
+	expect(typeWith("number", { column: { bodyPointer: "/b/total" } })).toBe(
+		"String",
+	);
+});
 
 test("a Timestamp has its format and zone, and each is another layout; RFC 3339 is the one without", () => {
 	const at = { name: "at", bodyPointer: "/at", type: "Timestamp" } as const;

@@ -8,6 +8,7 @@ import {
 	ownKind,
 	planOutline,
 	podParts,
+	withTemplate,
 } from "./held.ts";
 import { specOf } from "./named-schemas.ts";
 
@@ -36,6 +37,22 @@ test("of labels and annotations only those are held that Tidemill reads, and non
 	expect(held).toEqual({ metadata: { ...others, ...marks }, spec: { a: 1 } });
 	const unmarked = { metadata: { name: "a", labels: { team: "x" } } };
 	expect(ownKind(unmarked)).toEqual({ metadata: { name: "a" } });
+});
+
+test("of a Job's template that is longer than anybody needs, only its length and the Job's limits are held", () => {
+	const limits = { retries: 2, activeDeadlineSeconds: 3_600 };
+	const runTemplate = {
+		...limits,
+		nodeSelector: { pool: "x".repeat(40_000) },
+		labels: { app: "payments" },
+	};
+	const kept = withTemplate("runTemplate");
+	const of = (template: object) =>
+		kept({ metadata, spec: { runTemplate: template } }).spec.runTemplate;
+	const tooLong = JSON.stringify(runTemplate).length;
+	expect(of(runTemplate)).toEqual({ ...limits, tooLong });
+	const usual = { ...runTemplate, nodeSelector: { pool: "a" } };
+	expect(of(usual)).toEqual(usual);
 });
 
 test("of what is others' too, few owners are held and nothing else but metadata", () => {
@@ -101,4 +118,41 @@ test("of the plan that an Operation tries, no schema is held", () => {
 	expect(outline.hasSchemas).toBe(true);
 	expect(JSON.stringify(outline.spec)).not.toContain("maximum");
 	expect(outline.spec.plan?.inline?.events).toHaveLength(3);
+});
+
+test("of an Operation that has ended, neither what it was to do nor its result is held", () => {
+	const large = "x".repeat(100_000);
+	const operation = {
+		metadata,
+		spec: {
+			type: "DryRun",
+			sourceRef: { name: "shop" },
+			plan: { name: "orders" },
+			filter: { eventIDs: [large] },
+			ttlSecondsAfterFinished: 60,
+			jobTemplate: { retries: 2, nodeSelector: { pool: "a" } },
+		},
+		status: {
+			phase: "Succeeded",
+			completionTime: "2026-11-01T00:00:00Z",
+			draft: { trackingPlan: large },
+			inspect: { page: [large] },
+		},
+	} as unknown as Operation;
+	const { spec: of, status } = operationOutline(operation);
+	expect(of).toEqual({
+		type: "DryRun",
+		sourceRef: { name: "shop" },
+		plan: { name: "orders" },
+		ttlSecondsAfterFinished: 60,
+		jobTemplate: { retries: 2 },
+	});
+	expect(status).toEqual({
+		phase: "Succeeded",
+		completionTime: "2026-11-01T00:00:00Z",
+	});
+	const { completionTime: _, ...working } = operation.status!;
+	const held = operationOutline({ ...operation, status: working });
+	expect(held.status).toEqual(working);
+	expect(held.spec).toEqual(operation.spec);
 });

@@ -1,9 +1,11 @@
 import type {
 	Operation,
+	PodTemplate,
 	TrackingPlan,
 	TrackingPlanSpec,
 } from "../../crds/generated/types.ts";
 import { annotation, label } from "../../crds/labels.ts";
+import { hasEnded } from "../../crds/run.ts";
 import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ObjectMeta } from "../../packages/kube/resource.ts";
 
@@ -28,6 +30,33 @@ export function ownKind<T extends KubeObject>(object: T): T {
 		...metadata
 	} = object.metadata;
 	return { ...object, metadata: { ...metadata, ...marksOf(object.metadata) } };
+}
+
+/** Of a Job's template, in characters of JSON: several times what people need. A CRD takes 815 KB, and cannot take less any more. */
+export const maxTemplateLength = 32 * 1024;
+
+/** What is held of a template that is too long: nothing whose length a person chooses. */
+export type HeldTemplate = PodTemplate & { tooLong?: number };
+
+/** @param field the template's, in the spec. */
+export function withTemplate<F extends string>(field: F) {
+	return <T extends KubeObject & { spec: { [name in F]?: PodTemplate } }>(
+		object: T,
+	): T => {
+		const held = ownKind(object);
+		const template = held.spec[field];
+		const tooLong = JSON.stringify(template ?? {}).length;
+		if (tooLong <= maxTemplateLength) return held;
+		const cut = { ...limitsOf(template), tooLong };
+		return { ...held, spec: { ...held.spec, [field]: cut } };
+	};
+}
+
+/** Of a template, what a Job that is under way is followed by. */
+function limitsOf(template: object = {}) {
+	const { retries, activeDeadlineSeconds } =
+		template as Operation["spec"]["jobTemplate"];
+	return { retries, activeDeadlineSeconds };
 }
 
 /** Of what other programs own, too. */
@@ -84,9 +113,10 @@ export function planOutline(plan: TrackingPlan): PlanOutline {
 	return { ...ownKind(plan), spec, ...(hasSchemas && { hasSchemas }) };
 }
 
-/** An Operation without the schemas of the plan that it tries. */
+/** An Operation without the schemas of the plan that it tries, and one that has ended without its result. */
 export function operationOutline(operation: Operation): PlanOutline<Operation> {
-	const held = ownKind(operation);
+	const held = withTemplate("jobTemplate")(operation);
+	if (hasEnded(operation)) return endedOutline(held);
 	const { plan } = operation.spec;
 	if (!plan?.inline) return held;
 	const { spec, hasSchemas } = outlineOf(plan.inline as TrackingPlanSpec);
@@ -95,6 +125,26 @@ export function operationOutline(operation: Operation): PlanOutline<Operation> {
 		...held,
 		spec: { ...held.spec, plan: { ...plan, inline } },
 		...(hasSchemas && { hasSchemas }),
+	};
+}
+
+/** When it ended, and when it goes: nothing else is read of it, and nobody writes its status again. */
+function endedOutline(operation: Operation): Operation {
+	const { spec, status } = operation;
+	const { type, sourceRef, plan, ttlSecondsAfterFinished } = spec;
+	const { phase, completionTime, conditions } = status!;
+	return {
+		...operation,
+		spec: {
+			...{ type, sourceRef, ttlSecondsAfterFinished },
+			jobTemplate: limitsOf(spec.jobTemplate),
+			...(plan?.name !== undefined && { plan: { name: plan.name } }),
+		},
+		status: {
+			...(phase && { phase }),
+			...(completionTime && { completionTime }),
+			...(conditions && { conditions }),
+		},
 	};
 }
 

@@ -45,6 +45,7 @@ import {
 	planOutline,
 	podParts,
 	withStatus,
+	withTemplate,
 } from "./held.ts";
 import {
 	configMapNamesOf,
@@ -77,9 +78,11 @@ export function createInformers(
 	};
 	const sources = withSourceLookups(follow<Source>(sourceKind));
 	const destinations = withDestinationLookups(
-		follow<Destination>(destinationKind),
+		follow<Destination>(destinationKind, withTemplate("checkTemplate")),
 	);
-	const pipelines = withPipelineLookups(follow<Pipeline>(pipelineKind));
+	const pipelines = withPipelineLookups(
+		follow<Pipeline>(pipelineKind, withTemplate("runTemplate")),
+	);
 	const operations = withOperationLookups(
 		follow<Operation>(operationKind, operationOutline),
 	);

@@ -1,8 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Source } from "../../crds/generated/types.ts";
 import {
+	type AddedLedger,
 	type DeletedLedger,
-	type ReleasedLedger,
 	type RetentionState,
 	type ShardState,
 	type SourceLedger,
@@ -22,7 +22,7 @@ export class LedgerView {
 	/** By source key, then by the bucket's keys: a Source that has moved has one for each shard. */
 	readonly #ledgers = new Map<string, ReadonlyMap<string, SourceLedger>>();
 	readonly #sums = new Map<string, SourceLedger | undefined>();
-	readonly #released = new Map<string, ReleasedLedger>();
+	readonly #released = new Map<string, AddedLedger>();
 	readonly #deleted = new Set<string>();
 	readonly #shards = new Map<number, ShardState>();
 	readonly #retentions = new Map<string, SourceRetention>();
@@ -44,7 +44,7 @@ export class LedgerView {
 	}
 
 	/** How many of the events in the Source's ledger were released from quarantine; undefined for none. */
-	released(sourceKey: string): ReleasedLedger | undefined {
+	released(sourceKey: string): AddedLedger | undefined {
 		return this.#released.get(sourceKey);
 	}
 
@@ -101,7 +101,7 @@ export class LedgerView {
 		key: string,
 		entry:
 			| SourceLedger
-			| ReleasedLedger
+			| AddedLedger
 			| DeletedLedger
 			| RetentionState
 			| SourceRetention

@@ -1,10 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import type {
+	AdditionAnswer,
 	DeletionAnswer,
 	DeletionRequest,
 	ErasureAnswer,
 	ErasureRequest,
-	ReleaseAnswer,
 	ReleaseRequest,
 } from "../../packages/contracts/archive.ts";
 import type {
@@ -26,10 +26,7 @@ import type {
 	RetentionAnswer,
 	RetentionRequest,
 } from "../../packages/contracts/retention.ts";
-import type {
-	ImportAnswer,
-	ImportRequest,
-} from "../../packages/contracts/transfer.ts";
+import type { ImportRequest } from "../../packages/contracts/transfer.ts";
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { BackgroundWork } from "../../packages/kube/reconcile/background-work.ts";
 import {
@@ -47,11 +44,11 @@ interface Questions {
 	/** What a Job left in the bucket. */
 	askResult: { question: ResultRequest; answer: ResultAnswer };
 	/** To release events from quarantine. */
-	askRelease: { question: ReleaseRequest; answer: ReleaseAnswer };
+	askRelease: { question: ReleaseRequest; answer: AdditionAnswer };
 	/** To erase events for good. */
 	askErase: { question: ErasureRequest; answer: ErasureAnswer };
 	/** To add what the Job of an Import has left. */
-	askImport: { question: ImportRequest; answer: ImportAnswer };
+	askImport: { question: ImportRequest; answer: AdditionAnswer };
 	/** To keep a Source's events for another time. */
 	askRetention: { question: RetentionRequest; answer: RetentionAnswer };
 	/** To delete a Source's events. */

@@ -157,6 +157,8 @@ export const reasons = {
 				"The ServiceAccount that `spec.serviceAccountName` names does not exist in the Destination's namespace. `Ready` is Unknown for the Destination's first half minute, then False.",
 			ServiceAccountNotLabelled:
 				'The ServiceAccount lacks the label `tidemill.dev/use: "true"`, so Tidemill does not use it.',
+			TemplateTooLarge:
+				"`spec.checkTemplate` has more than 32,768 characters as JSON, more than the operator holds of it.",
 			LabelNotAllowed:
 				"`spec.checkTemplate.labels` has one that the operator's setting `TIDEMILL_JOB_LABELS` does not allow.",
 			AnnotationNotAllowed:
@@ -182,7 +184,7 @@ export const reasons = {
 			TableConflict:
 				"An older Pipeline loads into the same table of the same warehouse.",
 			ColumnTypeUnknown:
-				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan doesn't say one; the message names it.",
+				"A column of `spec.table.bodyColumns` has no type, and the Source's TrackingPlan says several, or can't be read; the message names it.",
 			InvalidColumn:
 				"A column of `spec.table.bodyColumns` has a `timeZone` that is not an IANA time zone; the message names it.",
 			EventTypeUnknown:
@@ -199,6 +201,8 @@ export const reasons = {
 				"`spec.schedule.cron` is not a cron expression of five fields, or never matches.",
 			TooManyLoadJobs:
 				"The schedule and the overwrite period would make more load jobs a day than the warehouse takes for a table.",
+			TemplateTooLarge:
+				"`spec.runTemplate` has more than 32,768 characters as JSON, more than the operator holds of it.",
 			LabelNotAllowed:
 				"`spec.runTemplate.labels` has one that the operator's setting `TIDEMILL_JOB_LABELS` does not allow.",
 			AnnotationNotAllowed:
@@ -277,6 +281,8 @@ export const reasons = {
 		Failed: {
 			LoadFailed:
 				"The load ended with an error: `status.error` has the error and what to do.",
+			DayWouldShrink:
+				"Dates of the table would lose rows that no object in the bucket has any more, so they keep them, and the other dates are loaded: `status.error` has the dates and what to do.",
 			ManifestRefused:
 				"Archive refused to list the objects to load: `status.error` says why.",
 			PendingDeadlineExceeded:
@@ -300,6 +306,10 @@ export const reasons = {
 				"There is no TrackingPlan of that name in the Operation's namespace. The Operation waits for it.",
 			PlanNotReady:
 				"A ConfigMap that the plan names can't be read; the message says why. The Operation waits.",
+			InvalidTimeZone:
+				"`spec.import.timeZone` is not an IANA time zone. Create another Operation with one.",
+			TemplateTooLarge:
+				"`spec.jobTemplate` has more than 32,768 characters as JSON, more than the operator holds of it.",
 			LabelNotAllowed:
 				"`spec.jobTemplate.labels` has one that the operator's setting `TIDEMILL_JOB_LABELS` does not allow.",
 			AnnotationNotAllowed:
@@ -328,9 +338,9 @@ export const reasons = {
 			EraseBefore:
 				"Another Operation of the Source that erases, releases or adds events was created before, and comes first.",
 			TablesPending:
-				"Archive has none of the events any more. Runs take them out of the tables: `status.erase.tables` says which tables are done.",
+				"Archive has none of the events any more, or has counted them for a dry run. Runs take them out of the tables, or count their rows: `status.erase.tables` says which tables are done.",
 			Working:
-				"The Job is running, or archive is releasing, adding or erasing events.",
+				"The Job is running, or archive is releasing, adding, erasing or counting events.",
 			NotPermitted: `${notPermitted} The time that the Operation may wait counts.`,
 		},
 		Failed: {
@@ -393,7 +403,7 @@ export const kubeEventReasons = {
 		WholeWindow:
 			"The table lacks days before those of the Run, because it is new, restored or rebuilt. The Run loads the whole window.",
 		EventTypesFound:
-			"There are events of types that have no table yet. They get tables, and the Run loads the whole window.",
+			"There are events of types that have no table yet, or whose table is somebody else's. They get tables, and the Run loads the whole window.",
 		ColumnsFound:
 			"There are members of bodies that have no column yet. They get columns, and the Run goes on.",
 		WaitingForQuota:
@@ -485,6 +495,7 @@ export const mendedByPeople: ReadonlySet<string> = new Set<
 	"VolumeClaimNotLabelled",
 	"ServiceAccountNotFound",
 	"ServiceAccountNotLabelled",
+	"TemplateTooLarge",
 	"LabelNotAllowed",
 	"AnnotationNotAllowed",
 	"PriorityClassNotAllowed",

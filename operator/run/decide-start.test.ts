@@ -58,6 +58,31 @@ test.each([
 	expect(types(actions)).toEqual(["adopt", "writeStatus", "askManifest"]);
 });
 
+test("a Run that counts for the dry run of an Erase isn't its Pipeline's, asks for one day and hands over what it counts", () => {
+	const run = runOf("r");
+	const owner = {
+		...{ apiVersion: "tidemill.dev/v1alpha1", kind: "Operation", name: "o" },
+		...{ uid: "uid-of-an-erase", controller: true },
+	};
+	run.metadata.ownerReferences = [owner];
+	const counts = { mode: "RemoveRow", eventIDs: ["a"] } as const;
+	const state = stateOf({ run, counts: { ...counts, eventIDs: ["a"] } });
+	const actions = decide(state, now);
+	expect(types(actions)).toEqual(["writeStatus", "askManifest"]);
+	expect(actions.at(-1)).toMatchObject({
+		question: { extent: "Chosen", start: "2026-03-31", end: "2026-03-31" },
+	});
+	const started = decide(answeredWith(state, answer, now), now);
+	const [created] = started.flatMap((action) =>
+		action.type === "startJob" ? [action.job.secret.data!["input.json"]!] : [],
+	);
+	const input = JSON.parse(Buffer.from(created!, "base64").toString());
+	expect(input).toMatchObject({ counts });
+	// Nobody asks any more.
+	const late = decide(stateOf({ run }), now);
+	expect(reasonOf(late)).toBe("PipelineNotReady");
+});
+
 test("a Run asks for new links only if it had a Job before", () => {
 	const asked = (run: Run) => decide(stateOf({ run }), now).at(-1);
 	expect(asked(owned(runOf("r")))).not.toHaveProperty("question.renew");

@@ -298,15 +298,18 @@ test("a Job's result is recorded before the Job is removed", () => {
 	);
 });
 
-test("a Job that failed gives the Run its error", () => {
-	const error = { code: "ObjectMismatch", message: "No.", retryable: false };
+test.each([
+	["ObjectMismatch", "LoadFailed"],
+	["DayWouldShrink", "DayWouldShrink"],
+])("a Job that failed with %s gives the Run its error", (code, reason) => {
+	const error = { code, message: "No.", retryable: false };
 	const pods = [podWith({ version: 1, outcome: "Failed", error }, 65)];
 	const actions = decide(stateOf({ job: jobWith("Failed"), pods }), now);
 	const status = statusOf(actions);
 	expect(status).toMatchObject({ phase: "Failed", error });
 	expect(findCondition(status.conditions, "Failed")).toMatchObject({
 		status: "True",
-		reason: "LoadFailed",
+		reason,
 	});
 	expect(findCondition(status.conditions, "Complete")?.status).toBe("False");
 });

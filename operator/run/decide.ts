@@ -19,7 +19,8 @@ import type {
 	ManifestAnswer,
 	ManifestRequest,
 } from "../../packages/contracts/manifest.ts";
-import { addDays } from "../../packages/contracts/utc-date.ts";
+import { isNamedByDigest } from "../../packages/contracts/name-digest.ts";
+import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { isOwnedBy, rfc3339 } from "../../packages/kube/resource.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
@@ -33,6 +34,7 @@ import {
 	type WorkAction,
 	workTransitions,
 } from "../jobs/transition.ts";
+import { counterOf } from "../operation/erase.ts";
 import { foundColumns, inferredColumns } from "../pipeline/inferred-columns.ts";
 import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
@@ -78,7 +80,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	succeed({ run }, result, facts, now) {
 		const { rows, bytes, objects, addedRows, unchangedDates } = result;
 		const { repairedDates, otherRows, quarantinedRows, unfitValues } = result;
-		const { otherTypes, rescuedRows } = result;
+		const { otherTypes, rescuedRows, erasedRows, countedRows } = result;
 		const loaded = {
 			rows,
 			bytes,
@@ -89,11 +91,17 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			...(otherRows !== undefined && { otherRows }),
 			...(otherTypes && { otherTypes }),
 			...(rescuedRows !== undefined && { rescuedRows }),
+			...(erasedRows !== undefined && { erasedRows }),
+			...(countedRows !== undefined && { countedRows }),
 			...(quarantinedRows !== undefined && { quarantinedRows }),
 			...(unfitValues && { unfitValues }),
 		};
 		const { warning } = result;
-		const message = [loadedMessage({ ...run.status, ...loaded }), warning]
+		const isCount = countedRows !== undefined;
+		const message = [
+			isCount ? undefined : loadedMessage({ ...run.status, ...loaded }),
+			warning,
+		]
 			.filter(Boolean)
 			.join(" ");
 		return transition.succeed(run, message, { ...facts, ...loaded }, now);
@@ -101,6 +109,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	startAnew({ run, job, references }, error, now) {
 		if (error.waits) return waitForQuota(run, references, error.message, now);
 		if (error.eventTypes) return foundTypes(run, error.eventTypes);
+		if (error.takenTables) return otherNames(run, error.takenTables);
 		if (error.columns) return withColumns(run, foundColumns(error));
 		// The status may be ahead of the Job, which goes after the status is written.
 		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
@@ -120,6 +129,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 	workingMessage: loadingMessage,
 	listing: "Archive is listing the objects to load",
 	failed: "LoadFailed",
+	failedBy: ({ code }) => (code === "DayWouldShrink" ? code : undefined),
 	limited: ["PipelineNotFound", "PipelineNotReady"],
 	pendingLimit: ({ references }) => pendingLimitOf(references),
 });
@@ -136,6 +146,7 @@ export function decide(state: RunState, now: number): RunAction[] {
 		!run.metadata.deletionTimestamp &&
 		!hasEnded(run) &&
 		!isInForce(state.refusal) &&
+		!counterOf(run) &&
 		!isOwnedBy(run, references.pipeline.metadata.uid) &&
 		!belongsToPredecessor(state);
 	return [
@@ -154,6 +165,16 @@ function foundTypes({ status }: Run, types: readonly string[]) {
 	return {
 		message: `There are events of types without a table, such as "${types[0]}". ${count} get${types.length > 1 ? "" : "s"} one, and the Run loads the whole window.`,
 		facts: { extent: "Whole", eventTypes: all.slice(-maxEventTypes) },
+		event: "EventTypesFound" as const,
+	};
+}
+
+/** So do the types whose tables are somebody else's. */
+function otherNames({ status }: Run, taken: readonly string[]) {
+	const all = [...new Set([...(status?.takenTables ?? []), ...taken])];
+	return {
+		message: `Table "${taken[0]}" isn't this Pipeline's and stays as it is. ${taken.length > 1 ? `${taken.length} types of events get tables of other names` : "Its type of events gets a table of another name"}, and the Run loads the whole window.`,
+		facts: { extent: "Whole", takenTables: all.slice(-maxEventTypes) },
 		event: "EventTypesFound" as const,
 	};
 }
@@ -234,30 +255,35 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 	if ("missing" in found) return wait(...found.missing);
 	const { target, pipeline } = found;
 	const { spec, status } = pipeline;
-	const plan = planDates(
-		spec,
-		target.layout,
-		status?.lastSuccess,
-		{
-			...(dates && { dates }),
-			// An earlier Job of this Run found that the table lacks days.
-			full: full || run.status?.extent === "Whole",
-		},
-		now,
-		retentionIn(state.references?.source),
-	);
+	const today = utcDate(now);
+	const plan: ReturnType<typeof planDates> = state.counts
+		? { extent: "Chosen", start: today, end: today }
+		: planDates(
+				spec,
+				target.layout,
+				status?.lastSuccess,
+				{
+					...(dates && { dates }),
+					// An earlier Job of this Run found that the table lacks days.
+					full: full || run.status?.extent === "Whole",
+				},
+				now,
+				retentionIn(state.references?.source),
+			);
 	if ("problem" in plan) {
 		const error = { ...plan.problem, retryable: false };
 		return transition.fail(run, "DatesNotLoadable", error, {}, now);
 	}
 	const { eventTypes: tables } = target;
 	const withTable = new Set(tables?.tables.map(({ type }) => type));
-	if (
-		tables &&
-		tables.free > 0 &&
-		run.status?.layout?.table === target.tableName &&
-		run.status?.eventTypes?.some((type) => !withTable.has(type))
-	)
+	const isUnnamed =
+		(tables?.free ?? 0) > 0 &&
+		run.status?.eventTypes?.some((type) => !withTable.has(type));
+	const isTaken = tables?.tables.some(
+		({ type, table }) =>
+			run.status?.takenTables?.includes(table) && !isNamedByDigest(type, table),
+	);
+	if (run.status?.layout?.table === target.tableName && (isUnnamed || isTaken))
 		return [
 			...wait("Preparing", "New types of events get tables."),
 			{ type: "requeueAfter", afterMs: 1_000 },
@@ -355,6 +381,7 @@ function startLoading(
 			manifestURL: url,
 			...(authorities !== undefined && { authorities }),
 			extent,
+			...(state.counts && { counts: state.counts }),
 			image,
 			activeDeadlineSeconds,
 		});
@@ -387,6 +414,12 @@ function findTarget(
 		return missing(
 			"PipelineNotReady",
 			`Pipeline "${name}" can't run (${resolved.problem.reason}): ${resolved.problem.message}`,
+		);
+	const counter = counterOf(run);
+	if (counter && !state.counts)
+		return missing(
+			"PipelineNotReady",
+			`Operation "${counter.name}", for which the Run counts rows, has ended or asks for no count.`,
 		);
 	return { target: resolved.target, pipeline: references.pipeline };
 }

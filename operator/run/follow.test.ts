@@ -5,6 +5,7 @@ import type {
 	LoadExtent,
 	ManifestAnswer,
 } from "../../packages/contracts/manifest.ts";
+import { nameDigest } from "../../packages/contracts/name-digest.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Job, Pod } from "../../packages/kube/kinds.ts";
 import {
@@ -532,6 +533,48 @@ test("a Run that finds types without a table comes back once they have names, wi
 	};
 	expect(types(nextOf(["z", "a"]))).toEqual(["writeStatus", "requeueAfter"]);
 	expect(nextOf(["z", "a", "b"]).at(-1)).toMatchObject({
+		type: "askManifest",
+		question: { extent: "Whole" },
+	});
+});
+
+test("a Run that finds the table of a type to be somebody else's comes back once the type has another", () => {
+	const error = {
+		...{ code: "EventTypesFound", message: "", retryable: false },
+		takenTables: ["load_orders_a"],
+	};
+	const run = loading({ layout: { ...layout, table: "load_orders" } });
+	const pods = [podWith({ version: 1, outcome: "Failed", error }, 65)];
+	const actions = decide(stateOf({ run, job: jobOf("Rest"), pods }), now);
+	const status = statusOf(actions);
+	expect(status).toMatchObject({
+		...{ phase: "Pending", extent: "Whole", takenTables: ["load_orders_a"] },
+	});
+	expect(actions.at(-1)).toMatchObject({
+		reason: "EventTypesFound",
+		message: expect.stringContaining('"load_orders_a" isn\'t'),
+	});
+	const pipeline = pipelineOf({
+		table: {
+			...pipelineOf().spec.table,
+			perEventType: true,
+			eventType: { bodyPointer: "/type" },
+		},
+	});
+	const nextOf = (table: string) => {
+		const types = [{ type: "a", table }];
+		pipeline.status = { eventTypeTables: { table: "load_orders", types } };
+		const state = stateOf({ run: owned(runOf("r", status)) });
+		return decide(
+			{ ...state, references: { ...state.references!, pipeline } },
+			now,
+		);
+	};
+	expect(types(nextOf("load_orders_a"))).toEqual([
+		"writeStatus",
+		"requeueAfter",
+	]);
+	expect(nextOf(`load_orders_a_${nameDigest("a", 0)}`).at(-1)).toMatchObject({
 		type: "askManifest",
 		question: { extent: "Whole" },
 	});

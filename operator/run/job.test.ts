@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Pipeline } from "../../crds/generated/types.ts";
+import type { Pipeline, Run } from "../../crds/generated/types.ts";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import {
 	bigQueryOf,
@@ -10,7 +10,10 @@ import {
 import { resolveTarget } from "../pipeline/target.ts";
 import { runJob } from "./job.ts";
 
-function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
+function inputOf(
+	change: (pipeline: Pipeline) => void,
+	spec: Partial<Run["spec"]> = {},
+): LoadInput {
 	const pipeline = pipelineOf();
 	change(pipeline);
 	const kmsKeyName = "projects/p/locations/eu/keyRings/r/cryptoKeys/k";
@@ -27,7 +30,9 @@ function inputOf(change: (pipeline: Pipeline) => void): LoadInput {
 		clusterNetworks: [],
 	});
 	if ("problem" in resolved) throw new Error(resolved.problem.message);
-	const { secret } = runJob(runOf("r"), pipeline, resolved.target, {
+	const run = runOf("r");
+	Object.assign(run.spec, spec);
+	const { secret } = runJob(run, pipeline, resolved.target, {
 		manifestURL: "https://s3/manifest",
 		extent: "Whole",
 		image: "tidemill",
@@ -79,6 +84,14 @@ test("a Run's Job may adopt its table while the Pipeline says so and hasn't used
 		pipeline.status = { adoptedTable: { destination, table } };
 	});
 	expect(used).not.toHaveProperty("adopt");
+});
+
+test("only a Run that says so may let its table lose rows", () => {
+	expect(inputOf(() => undefined)).not.toHaveProperty("acceptLoss");
+	const acceptLoss = ["2026-03-01"];
+	expect(inputOf(() => undefined, { acceptLoss })).toMatchObject({
+		acceptLoss,
+	});
 });
 
 test("a Run's Job gets the Pipeline's filter", () => {

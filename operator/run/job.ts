@@ -20,6 +20,8 @@ export interface RunJobOptions {
 	/** See {@link LoadInput}. */
 	authorities?: string;
 	extent: LoadExtent;
+	/** See {@link LoadInput}. */
+	counts?: LoadInput["counts"];
 	image: string;
 	activeDeadlineSeconds: number;
 }
@@ -66,7 +68,7 @@ function loadInput(
 	run: Run,
 	pipeline: Pipeline,
 	target: LoadTarget,
-	{ manifestURL, authorities }: RunJobOptions,
+	{ manifestURL, authorities, counts }: RunJobOptions,
 ): LoadInput {
 	const { metadata } = run;
 	const { sourceRef, table } = pipeline.spec;
@@ -120,9 +122,11 @@ function loadInput(
 		strategy: target.strategy,
 		// Who creates a Run may have changed rows by hand, and wants them back.
 		...(triggerOf(run) === "Schedule" && { adds: true }),
+		...(run.spec.acceptLoss && { acceptLoss: run.spec.acceptLoss }),
 		...(run.spec.full && { full: true }),
 		rebuild: table.onIncompatible === "Rebuild",
 		...(mayAdopt(pipeline, target.layout) && { adopt: true }),
+		...(counts && { counts }),
 		manifestURL,
 		...(authorities !== undefined && { authorities }),
 	};

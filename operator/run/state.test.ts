@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { type Run, runKind } from "../../crds/generated/types.ts";
+import {
+	type Operation,
+	operationKind,
+	type Run,
+	runKind,
+} from "../../crds/generated/types.ts";
 import { label, managedByTidemill } from "../../crds/labels.ts";
 import type { Job } from "../../packages/kube/kinds.ts";
 import {
@@ -15,6 +20,7 @@ import {
 	runOf,
 	sourceOf,
 } from "../../test/support/examples/resource-examples.ts";
+import { runsOf } from "../pipeline/state.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { createInformers } from "../reconcile/informers.ts";
 import { keysSecret } from "../source/routes/keys.ts";
@@ -132,6 +138,38 @@ function jobOf(run: Run): Job {
 }
 
 /** What is read about the Run among these objects. @param synced is called when memory has them all. */
+test("a Run of a dry run counts what its Operation says while that goes on, and is none of its Pipeline's Runs", async () => {
+	const erase = { mode: "RemoveRow", confirm: "shop", dryRun: true };
+	const operation = (spec: object, status = {}) =>
+		({
+			metadata: { namespace, name: "o", uid: "uid-o" },
+			spec: {
+				type: "Erase",
+				sourceRef: pipelineOf().spec.sourceRef,
+				filter: { eventIDs: ["a"] },
+				erase,
+				...spec,
+			},
+			status,
+		}) as unknown as Operation;
+	const run = runOf("r");
+	const asked = operation({});
+	run.metadata.ownerReferences = [controllerReference(operationKind, asked)];
+	const counts = async (operation: Operation) =>
+		(await read({ runs: [run], operations: [operation] })).counts;
+	expect(await counts(asked)).toEqual({ mode: "RemoveRow", eventIDs: ["a"] });
+	for (const other of [
+		operation({ erase: { ...erase, dryRun: false } }),
+		operation({ sourceRef: { name: "other" } }),
+		operation({}, { completionTime: "2026-03-31T12:00:00Z" }),
+	])
+		expect(await counts(other)).toBeUndefined();
+	const { context, stop } = await contextWith({ runs: [run, runOf("s")] });
+	const runs = await runsOf(context, pipelineOf());
+	await stop();
+	expect(runs.map(({ metadata: { name } }) => name)).toEqual(["s"]);
+});
+
 async function read(
 	objects: Record<string, KubeObject[]>,
 	synced?: () => void,

@@ -1,6 +1,7 @@
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import { label } from "../../crds/labels.ts";
 import { hasEnded } from "../../crds/run.ts";
+import type { Erasure } from "../../packages/contracts/archive.ts";
 import type { Job } from "../../packages/kube/kinds.ts";
 import {
 	ageOf,
@@ -11,6 +12,7 @@ import {
 import { readWithJob } from "../jobs/controller.ts";
 import type { RequestOutcomes, WorkState } from "../jobs/kind.ts";
 import { type LostPod, lostPodOf } from "../jobs/lost-pods.ts";
+import { countedBy } from "../operation/erase.ts";
 import { type PipelineReferences, referencesOf } from "../pipeline/state.ts";
 import { TableOwners } from "../pipeline/table-owners.ts";
 import { resolveTarget } from "../pipeline/target.ts";
@@ -29,6 +31,8 @@ export interface RunState extends WorkState {
 	 * The shard of the Source that the Run loads, or will; undefined if the Secret with its keys is missing or damaged.
 	 */
 	shard: number | undefined;
+	/** What it counts, for the `dryRun` of an Erase; undefined if it loads, or nobody asks for that any more. */
+	counts?: Erasure | undefined;
 	/** One that goes first, if there is one: thousands of others may wait. */
 	contenders: ContendingRun[];
 	/** How many into the same warehouse come before this one. */
@@ -87,6 +91,7 @@ export async function readRun(
 		...outcomes,
 		run,
 		references,
+		counts: references && countedBy(context, run, references.pipeline),
 		shard: shardOf(
 			context,
 			namespace,

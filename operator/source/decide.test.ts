@@ -145,6 +145,33 @@ test.each([
 	});
 });
 
+test("Ready says what is odd about a signing secret, and never its value", () => {
+	const source = withAuthorization({
+		type: "Signature",
+		signature: {
+			scheme: "Stripe",
+			toleranceSeconds: 300,
+			secretRefs: [{ name: "token", key: "value" }],
+		},
+	});
+	const state = stateWith({ source, sealKey });
+	state.secrets = secretsOf(tokenSecret("hush"));
+	const { authorization } = authorize(source, {
+		secretOf: (name) => state.secrets.get(name),
+		sealKey,
+		receiveURL: state.receiveURL,
+		sourceKey: keys.sourceKey,
+	});
+	state.published = routeOf(source, keys, authorization);
+	const { conditions } = statusIn(decide(state, now))!;
+	expect(conditions![0]).toMatchObject({
+		type: "Ready",
+		status: "True",
+		message:
+			'The URL in status.webhookURL accepts events. Key "value" of Secret "token" doesn\'t look like the endpoint\'s signing secret, "whsec_…". If senders get 401, copy it again from the sender\'s settings.',
+	});
+});
+
 /** Kubernetes drops a field that is undefined. */
 function asStored(status: SourceStatus | undefined): SourceStatus {
 	return JSON.parse(JSON.stringify(status));

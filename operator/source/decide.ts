@@ -23,7 +23,7 @@ import {
 	retentionActions,
 	withRetentionAnswer,
 } from "./retention-condition.ts";
-import { authorize, unprovenOf } from "./routes/authorization.ts";
+import { authorize, doubtsOf, unprovenOf } from "./routes/authorization.ts";
 import { routeOf } from "./routes/decide.ts";
 import { tombstone } from "./routes/key-owners.ts";
 import {
@@ -169,7 +169,7 @@ function validate(
 		};
 	return {
 		reason: "Active",
-		message: `The URL in status.webhookURL accepts events.${unprovenOf(source)}`,
+		message: `The URL in status.webhookURL accepts events.${unprovenOf(source)}${doubtsOf(source, (name) => secrets.get(name))}`,
 		keys,
 	};
 }

@@ -1,6 +1,6 @@
 import type { SourceStatus } from "../../crds/generated/types.ts";
 import type {
-	ReleasedLedger,
+	AddedLedger,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
 import { keptFrom } from "../../packages/contracts/retention.ts";
@@ -84,7 +84,7 @@ function knownFacts(status: SourceStatus = {}): LedgerFacts {
 
 function ledgerFacts(
 	ledger: SourceLedger,
-	released: ReleasedLedger | undefined,
+	released: AddedLedger | undefined,
 	imported: number,
 ): LedgerFacts {
 	const { quarantined: apart = {} } = ledger;
@@ -114,10 +114,7 @@ function ledgerFacts(
 }
 
 /** Archive publishes the ledger at the next release or import, not when it deletes a date. */
-function importedIn(
-	released: ReleasedLedger | undefined,
-	first: UtcDate,
-): number {
+function importedIn(released: AddedLedger | undefined, first: UtcDate): number {
 	const dates = Object.entries(released?.released ?? {});
 	return sumOf(
 		dates.map(([date, { imported = 0 }]) => (date >= first ? imported : 0)),

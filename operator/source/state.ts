@@ -1,6 +1,6 @@
 import type { Source, TrackingPlan } from "../../crds/generated/types.ts";
 import type {
-	ReleasedLedger,
+	AddedLedger,
 	RetentionState,
 	ShardState,
 	SourceLedger,
@@ -59,7 +59,7 @@ export interface SourceState {
 	trackingPlan: TrackingPlan | undefined;
 	ledger: SourceLedger | undefined;
 	/** How many events of the ledger were released from quarantine. */
-	released: ReleasedLedger | undefined;
+	released: AddedLedger | undefined;
 	/** Of the shards that may hold the Source's events. */
 	shardStates: ShardState[];
 	/** Whether the buffer of the shard of its new events fills; undefined while nobody knows. */

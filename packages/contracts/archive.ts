@@ -45,11 +45,11 @@ export interface ReleaseRequest {
 	sourceKey: string;
 	start: UtcDate;
 	end: UtcDate;
-	filter: ReleaseFilter;
+	filter: QuarantineFilter;
 }
 
 /** An event must match each field that is there. */
-export interface ReleaseFilter {
+export interface QuarantineFilter {
 	/** The events' types, as their validation records have them. */
 	types?: string[];
 	/** At least one of the event's violations is of these kinds. */
@@ -57,10 +57,11 @@ export interface ReleaseFilter {
 	eventIDs?: string[];
 }
 
-export type ReleaseAnswer =
+/** To a request to release events from quarantine, or to add an Import's. */
+export type AdditionAnswer =
 	| {
 			ok: true;
-			/** The dates of which the Operation has released events, ascending. */
+			/** The dates to which the Operation has added events, ascending. */
 			dates: { date: UtcDate; events: number }[];
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };
@@ -74,7 +75,11 @@ export interface ErasureRequest {
 	operation: string;
 	account: string;
 	sourceKey: string;
-	erasure: Erasure;
+	/**
+	 * `Count` counts them, and changes nothing. It is a mode since an archive that doesn't know it refuses the request, where it would leave out a
+	 * member that it doesn't know, and erase.
+	 */
+	erasure: Omit<Erasure, "mode"> & { mode: ErasureMode | "Count" };
 	/** All tables are done: forget which events they were. */
 	isLoaded?: boolean;
 }
@@ -84,17 +89,18 @@ export interface Erasure {
 	mode: ErasureMode;
 	/** Exactly one of both is there. */
 	eventIDs?: string[];
-	match?: ErasureMatch;
+	match?: BodyMatch;
 }
 
 /** `RemoveRow`: no table keeps a row. `BlankBody`: the row stays, without its body, headers and what they gave columns. */
 export type ErasureMode = "RemoveRow" | "BlankBody";
 
-/** What a JSON Pointer (RFC 6901) names in the body is exactly this string. */
-export interface ErasureMatch {
-	bodyPointer: string;
-	equals: string;
-}
+/** What a JSON Pointer (RFC 6901) names in the body is exactly this string or number, or a list that has it. */
+export type BodyMatch = { bodyPointer: string } & (
+	| { equals: string; equalsNumber?: never }
+	/** A JSON number, as a text: 1, 1.0 and 1e0 are one, and 2^53 + 1 isn't 2^53. */
+	| { equalsNumber: string; equals?: never }
+);
 
 /** Where archive has erased, and how often: rows of events, but files of `Uploads` and `ImportParts`, and records of `Refusals`. */
 export const erasurePlaces = [

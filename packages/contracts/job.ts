@@ -1,3 +1,4 @@
+import type { Erasure } from "./archive.ts";
 import type { PlanDocument } from "./tracking-plan.ts";
 import type { UtcDate } from "./utc-date.ts";
 
@@ -78,12 +79,16 @@ export interface LoadInput {
 	 * people expect who changed rows by hand.
 	 */
 	adds?: true;
+	/** Replace these dates also if the table has rows of them that no object holds any more (spec.acceptLoss). Absent: none. */
+	acceptLoss?: UtcDate[];
 	/** A person asks for the whole window (spec.full), whatever the table says of itself. */
 	full?: true;
 	/** Drop a table that doesn't fit `columns` and create it again (onIncompatible: Rebuild). */
 	rebuild: boolean;
 	/** Take over a table that isn't the Pipeline's, as it is (spec.table.adopt). Absent: it is refused. */
 	adopt?: true;
+	/** Load nothing, and count the rows that this would erase. */
+	counts?: Erasure;
 	/** Presigned GET of the {@link file://./manifest.ts Manifest}. A secret. */
 	manifestURL: string;
 	/** PEM certificates of the authorities behind the object store's certificate, beside the public ones. */
@@ -232,7 +237,10 @@ export type BodyValueType = (
 export interface ValueLimits {
 	/** The first and the last year of instants and dates. */
 	years?: readonly [first: number, last: number];
-	/** A value of the type JSON must be an object, of 64-bit floating point numbers, with at most so many values in each other. */
+	/**
+	 * A value of the type JSON must be an object, of 64-bit floating point numbers, with at most so many values in each other, in which no
+	 * two values have the same path of names, such as `{"a":{"b":1},"a.b":2}`.
+	 */
 	objectDepth?: number;
 }
 
@@ -291,6 +299,10 @@ export type JobResult = (
 			quarantinedRows?: number;
 			/** Rows with something in the column of {@link RescuedValues}. Absent if there are none. */
 			rescuedRows?: number;
+			/** Rows that the Run erased and that no load puts anew, or blanked. Absent if there are none. */
+			erasedRows?: number;
+			/** Rows that {@link LoadInput.counts} would erase; `warning` has them by table. Absent if it isn't set. */
+			countedRows?: number;
 			dates?: { start: UtcDate; end: UtcDate };
 			/** What the warehouse does to the table that people may not expect: a sentence of at most 500 characters. */
 			warning?: string;
@@ -334,6 +346,8 @@ export interface JobError {
 	waits?: true;
 	/** Of `EventTypesFound`: types that have no table and may get one. */
 	eventTypes?: string[];
+	/** Of `EventTypesFound`: tables of types that are somebody else's, so that the types get others. */
+	takenTables?: string[];
 	/** Of `ColumnsFound`: members of bodies that may get a column, by pointer. */
 	columns?: Record<string, FoundColumnType>;
 }

@@ -23,7 +23,7 @@ export interface SourceLedger {
 	archived: Record<UtcDate, number>;
 	/**
 	 * Events that went into quarantine per date, for the dates that are retained; absent when there are none. Those that were
-	 * released since count here, and in {@link ReleasedLedger}.
+	 * released since count here, and in {@link AddedLedger}.
 	 */
 	quarantined?: Record<UtcDate, number>;
 	/** How the events of the retained dates deviate from the tracking plan; absent when none does. */
@@ -37,15 +37,17 @@ export function furtherKey(sourceKey: string, shard: number): string {
 
 /**
  * How many events of one Source were released from quarantine or imported. Archive publishes it in the ledger bucket under
- * {@link releasedKey} after each release and import. It follows from their records in the bucket, and can be counted again.
+ * {@link addedKey} after each release and import. It follows from their records in the bucket, and can be counted again.
  */
-export interface ReleasedLedger {
+export interface AddedLedger {
 	version: 1;
 	account: string;
 	sourceKey: string;
 	/** By date, for the dates that are kept. */
-	released: Record<UtcDate, AddedEvents>;
+	released: AddedByDate;
 }
+
+export type AddedByDate = Record<UtcDate, AddedEvents>;
 
 export interface AddedEvents {
 	/** Those from quarantine that are rows now. */
@@ -57,7 +59,7 @@ export interface AddedEvents {
 }
 
 /** No source key has a dot. */
-export function releasedKey(sourceKey: string): string {
+export function addedKey(sourceKey: string): string {
 	return `released.${sourceKey}`;
 }
 

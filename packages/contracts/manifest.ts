@@ -98,6 +98,14 @@ export interface ManifestErasure extends Erasure {
 /** The `kind` of what is left of an event in an object once it is erased: its id and its time. No table has a row of it. */
 export const erasedKind = "erased";
 
+/** Whether a row of an object counts, by its `kind`. */
+export function isCounted(kind: string): boolean {
+	return kind !== erasedKind;
+}
+
+/** The same as a condition of SQL. */
+export const countedRows = `kind <> '${erasedKind}'`;
+
 export interface ManifestDate {
 	date: UtcDate;
 	/** The sum of the objects' rows. */
@@ -121,6 +129,67 @@ export interface ManifestDate {
 	};
 }
 
+/** The events in these are in the date's quarantine no more, also where its objects still have them. */
+export function leftQuarantine({ quarantine }: ManifestDate): ManifestObject[] {
+	return quarantine?.released ?? [];
+}
+
+/** Objects of a date, by the place in it where a manifest has them. */
+export interface ObjectList {
+	at: string;
+	objects: ManifestObject[];
+	/** What they must add up to. */
+	rows: number | "any";
+	/** In which of the date's folders compaction may replace them; absent if it replaces none. */
+	folder?: { quarantined?: true };
+}
+
+/** All objects that a manifest has of a date. */
+export function objectLists(date: ManifestDate): ObjectList[] {
+	const { rows, objects, earlier = [], quarantine } = date;
+	const own = "quarantine.objects";
+	return [
+		{ at: "objects", objects, rows, folder: {} },
+		{ at: "earlier", objects: earlier, rows: "any" },
+		...(quarantine
+			? [
+					{
+						at: own,
+						objects: quarantine.objects,
+						rows: quarantine.rows,
+						folder: { quarantined: true as const },
+					},
+				]
+			: []),
+		{ at: "quarantine.released", objects: leftQuarantine(date), rows: "any" },
+	];
+}
+
+/** The date with other objects in each of its lists. */
+export async function withObjectLists(
+	date: ManifestDate,
+	change: (list: ObjectList) => Promise<ManifestObject[]>,
+): Promise<ManifestDate> {
+	const changed = new Map<string, ManifestObject[]>();
+	for (const list of objectLists(date))
+		changed.set(list.at, await change(list));
+	const { earlier, quarantine } = date;
+	return {
+		...date,
+		objects: changed.get("objects")!,
+		...(earlier && { earlier: changed.get("earlier")! }),
+		...(quarantine && {
+			quarantine: {
+				rows: quarantine.rows,
+				objects: changed.get("quarantine.objects")!,
+				...(quarantine.released && {
+					released: changed.get("quarantine.released")!,
+				}),
+			},
+		}),
+	};
+}
+
 export interface ManifestObject {
 	/** Object key, for errors and logs. */
 	key: string;
@@ -135,6 +204,14 @@ export interface ManifestObject {
 	inputs?: number;
 	/** Its rows were released from quarantine, where they still are, too. */
 	released?: true;
+}
+
+/** As of when a table holds what was added to its dates; see {@link ManifestRequest} `releases`. */
+export interface HeldAdditions {
+	earliest: UtcDate;
+	since: string;
+	run?: string;
+	reloads?: string[];
 }
 
 /** Operator's request to archive, JSON on {@link file://./nats.ts manifestSubject}. */
@@ -152,12 +229,7 @@ export interface ManifestRequest extends AskedDates {
 	 * then), or archived later, because a clock was behind. Without that manifest, `since` alone decides of the former, and
 	 * nothing says the latter. Of the dates of `reloads`, later Runs of chosen dates, the latest of their manifests counts.
 	 */
-	releases?: {
-		earliest: UtcDate;
-		since: string;
-		run?: string;
-		reloads?: string[];
-	};
+	releases?: HeldAdditions;
 	/**
 	 * The Run that filled the table last, and its snapshot's time. The manifest names what that Run loaded of events in no cut,
 	 * so that a load which adds knows them again.

@@ -1,4 +1,4 @@
-import type { ReleaseFilter } from "./archive.ts";
+import type { QuarantineFilter } from "./archive.ts";
 import type {
 	PlanDocument,
 	Violation,
@@ -19,7 +19,7 @@ export interface OperationInput {
 		| { type: "Draft"; eventType: PlanDocument["eventType"] }
 		| {
 				type: "Inspect";
-				filter: ReleaseFilter;
+				filter: QuarantineFilter;
 				limit: number;
 				/** Only events whose ids are less. */
 				before?: string;
@@ -50,6 +50,8 @@ export interface ImportWork {
 	rows?: "Events" | "Bodies";
 	/** What a text in a row's `body` is, unless the row says it: a JSON value itself, or JSON text. */
 	body?: "JSON" | "Text";
+	/** IANA name. Of times in bodies that are made of a Parquet file's columns, where the file says none. */
+	timeZone?: string;
 	/** The first date whose events are kept. */
 	keptFrom: UtcDate;
 }

@@ -11,7 +11,7 @@ export interface Provider {
 	paste: string;
 }
 
-/** What a Source knows by name. docs/senders.md has the same, step by step. */
+/** What a Source knows by name. The pages of docs/senders are made of it. */
 export const providers: Record<string, Provider> = {
 	github: {
 		title: "GitHub",

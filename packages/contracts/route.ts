@@ -30,6 +30,7 @@ export interface Route {
 		| SignatureAuthorization
 		/** Messages of Amazon SNS for these topics. */
 		| { type: "AmazonSNS"; topicARNs: string[] }
+		| JWTAuthorization
 		| UnavailableAuthorization;
 	/** Largest body after decoding, in bytes. */
 	maxBodyBytes: number;
@@ -48,9 +49,12 @@ export interface Route {
 	cors?: { allowedOrigins: string[] };
 	/** A request that repeats an earlier key is not stored again; absent when every request is an event. */
 	idempotency?: {
-		/** A header's name in lower case, a query parameter's, a JSON Pointer (RFC 6901) into the body, or the text that the signature covers. */
+		/**
+		 * A header's name in lower case, a query parameter's, a JSON Pointer (RFC 6901) into the body, or the text that the signature covers.
+		 * `within` is the header that names what the key is unique in. An earlier version kept keys without it.
+		 */
 		key:
-			| { header: string }
+			| { header: string; within?: string }
 			| { parameter: string }
 			| { bodyPointer: string }
 			| { signature: true };
@@ -73,6 +77,21 @@ export interface UnavailableAuthorization {
 	cause?: string;
 }
 
+/** Each request must carry a JSON Web Token (RFC 7519), signed by one of the keys at a URL. */
+export interface JWTAuthorization {
+	type: "JWT";
+	/** Of a JWK Set (RFC 7517 §5). */
+	jwksURL: string;
+	issuer: string;
+	audience: string;
+	/** The header that holds the token, in lower case. */
+	header: string;
+	/** What other claims must say: a text as it is, a number or a boolean as in JSON. */
+	requiredClaims?: { name: string; value: string }[];
+	/** How far the sender's clock may be off. */
+	clockSkewSeconds: number;
+}
+
 /** Each request must be signed with one of the keys. */
 export interface SignatureAuthorization {
 	type: "Signature";
@@ -86,6 +105,8 @@ export interface SignatureAuthorization {
 		sealed: string;
 		/** Id of the seal key; absent in routes of an operator that had one key. */
 		sealKeyId?: string;
+		/** The Secret and its key that it came from, for people; absent in routes of an earlier operator. */
+		from?: { secret: string; key: string };
 	}[];
 	/** How far a signed time may be from now, in schemes that sign a time. */
 	toleranceSeconds: number;
@@ -150,9 +171,22 @@ export function routeKey(sourceKey: string): string {
 
 /**
  * Operator writes this key once the bucket agrees with all Sources. Until then receive is not ready and answers an unknown
- * URL with 503, not 404.
+ * URL with 503, not 404. Its value is a {@link SyncedMark}.
  */
 export const syncedKey = "synced";
+
+/** Of which cluster the bucket's routes are. */
+export interface SyncedMark {
+	/** The uid of the cluster's namespace kube-system. The marks of early builds lack it. */
+	cluster?: string;
+	/** The operator sees another cluster, where resources may be missing: receive answers an unknown URL with 503, but is ready. */
+	isRestoring?: true;
+}
+
+/** Those of early builds are a time. */
+export function readMark(text: string): SyncedMark {
+	return text.startsWith("{") ? JSON.parse(text) : {};
+}
 
 /**
  * An event's captured fields are one JSON object, on the way as in the bucket: a header stands there under its name, a query

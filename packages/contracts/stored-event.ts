@@ -51,6 +51,20 @@ export const eventStates: readonly EventState[] = [
 	"imported",
 ];
 
+/** Of an event that hasn't been archived yet. */
+export function receivedState({
+	quarantined,
+}: {
+	quarantined?: true | undefined;
+}): "accepted" | "quarantined" {
+	return quarantined ? "quarantined" : "accepted";
+}
+
+/** Whether an event can have the state before it is archived. */
+export function isReceivedState(state: EventState): boolean {
+	return state === "accepted" || state === "quarantined";
+}
+
 /** What is known of an event without its body. */
 export interface StoredEvent {
 	eventID: string;

@@ -59,14 +59,6 @@ export interface ImportRequest {
 	parts: number;
 }
 
-export type ImportAnswer =
-	| {
-			ok: true;
-			/** The dates to which the Operation has added events, ascending. */
-			dates: { date: UtcDate; events: number }[];
-	  }
-	| { ok: false; error: { code: string; message: string; retryable: boolean } };
-
 /** The form of a page's end. Only archive reads it. */
 export const exportCursorForm = /^\d{4}-\d\d-\d\d(\.\d{1,9}\.[0-9a-f]{16})?$/;
 
@@ -91,7 +83,7 @@ export type ExportAnswer =
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };
 
-/** Parquet, with the columns that docs/lake.md describes. */
+/** Parquet, with the columns that docs/reference/bucket.md describes. */
 export interface ExportFile {
 	date: UtcDate;
 	/** Unique in the Export: it may become a file's name. */

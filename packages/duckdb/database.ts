@@ -2,6 +2,7 @@ import "./allocator.ts";
 import { setTimeout as delay } from "node:timers/promises";
 // @duckdb/node-api: DuckDB in this process, by its makers; there is no server to talk to.
 import { DuckDBInstance } from "@duckdb/node-api";
+import { DuckDBRefusal, refusing } from "./refusal.ts";
 
 /** Another process held the file for the whole wait. The message names it as far as DuckDB knows. */
 export class DatabaseBusy extends Error {
@@ -10,7 +11,7 @@ export class DatabaseBusy extends Error {
 
 /**
  * Opens a DuckDB file, waiting while another process holds it.
- * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when it fires, or DuckDB's own error.
+ * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when it fires, or {@link DuckDBRefusal}.
  */
 export async function openDatabase(options: {
 	/** An existing file, or ":memory:". */
@@ -31,7 +32,7 @@ export async function openDatabase(options: {
 	const deadline = performance.now() + options.waitMs;
 	for (let attempt = 0; ; attempt++) {
 		try {
-			return await DuckDBInstance.create(options.file, config);
+			return await refusing(() => DuckDBInstance.create(options.file, config));
 		} catch (error) {
 			const holder = lockHolder(error);
 			if (holder === undefined) throw error;
@@ -51,10 +52,9 @@ export async function openDatabase(options: {
 
 /** DuckDB's errors have no codes. The lock error has had these words since 0.9. */
 function lockHolder(error: unknown): string | undefined {
-	if (!(error instanceof Error)) return undefined;
-	if (!error.message.includes("Could not set lock on file")) return undefined;
+	if (!(error instanceof DuckDBRefusal)) return undefined;
+	if (!error.match(/Could not set lock on file/)) return undefined;
 	return (
-		/Conflicting lock is held in (.+?\))/.exec(error.message)?.[1] ??
-		"another process"
+		error.match(/Conflicting lock is held in (.+?\))/)?.[1] ?? "another process"
 	);
 }

@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { DuckDBRefusal } from "./refusal.ts";
 
 const mib = 1024 * 1024;
 
@@ -75,12 +76,11 @@ export const widePassingParquet = `${passingParquet}, DICTIONARY_SIZE_LIMIT 1, S
 
 /** Whether memory was not enough: DuckDB's own, or the process's for a buffer. DuckDB says so in many ways, also as a cause. */
 export function isOutOfMemory(error: unknown): boolean {
-	return (
-		error instanceof Error &&
-		/Out of Memory Error|failed to (?:pin|allocate|offload)|could not allocate block|bad_alloc|Array buffer allocation failed/i.test(
-			error.message,
-		)
-	);
+	const pattern =
+		/Out of Memory Error|failed to (?:pin|allocate|offload)|could not allocate block|bad_alloc|Array buffer allocation failed/i;
+	return error instanceof DuckDBRefusal
+		? error.match(pattern) !== null
+		: error instanceof Error && pattern.test(error.message);
 }
 
 /** Node reports 0, 2^63 or 2^64 when the process has no limit. */

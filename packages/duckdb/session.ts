@@ -5,6 +5,7 @@ import {
 	VARCHAR,
 } from "@duckdb/node-api";
 import { openDatabase } from "./database.ts";
+import { refusing } from "./refusal.ts";
 
 const progressMs = 1_000;
 
@@ -51,7 +52,7 @@ export class Session {
 	}
 
 	/**
-	 * Runs a statement and returns how many rows it changed. Throws DuckDB's error, or the signal's reason.
+	 * Runs a statement and returns how many rows it changed. Throws {@link DuckDBRefusal}, or the signal's reason.
 	 * @param onProgress called every second with DuckDB's estimate of the share that is done, from 0 to 1.
 	 */
 	async run(
@@ -59,7 +60,9 @@ export class Session {
 		onProgress?: (share: number) => void,
 	): Promise<number> {
 		this.#signal.throwIfAborted();
-		if (!onProgress) return (await this.#connection.run(sql)).rowsChanged;
+		const change = async () =>
+			(await refusing(() => this.#connection.run(sql))).rowsChanged;
+		if (!onProgress) return change();
 		// DuckDB counts only when it has a progress bar; this one isn't printed.
 		await this.#connection.run(
 			"SET enable_progress_bar = true; SET enable_progress_bar_print = false; SET progress_bar_time = 0",
@@ -70,7 +73,7 @@ export class Session {
 			if (percentage >= 0) onProgress(Math.min(1, percentage / 100));
 		}, progressMs);
 		try {
-			return (await this.#connection.run(sql)).rowsChanged;
+			return await change();
 		} finally {
 			clearInterval(timer);
 		}
@@ -79,9 +82,10 @@ export class Session {
 	/** Runs a query and returns its rows; 64-bit integers are bigints. */
 	async rows<Row extends Record<string, Value>>(sql: string): Promise<Row[]> {
 		this.#signal.throwIfAborted();
-		return (await this.#connection.run(sql)).getRowObjectsJS() as Promise<
-			Row[]
-		>;
+		return refusing(
+			async () =>
+				(await this.#connection.run(sql)).getRowObjectsJS() as Promise<Row[]>,
+		);
 	}
 
 	/**
@@ -93,45 +97,55 @@ export class Session {
 		call: (one: string, other: string) => string,
 		{ isConstant = false } = {},
 	): void {
-		if (this.#functions.has(name)) return;
-		this.#functions.add(name);
+		this.register({
+			name,
+			parameterTypes: [VARCHAR, VARCHAR],
+			returnType: VARCHAR,
+			mainFunction: (_, input, output) => {
+				const [one, other] = [
+					input.getColumnVector(0),
+					input.getColumnVector(1),
+				];
+				const { rowCount } = input;
+				const first = rowCount > 0 ? other.getItem(0) : null;
+				for (let row = 0; row < rowCount; row++) {
+					const a = one.getItem(row);
+					const b = isConstant ? first : other.getItem(row);
+					output.setItem(
+						row,
+						a === null || b === null ? null : call(String(a), String(b)),
+					);
+				}
+				output.flush();
+			},
+		});
+	}
+
+	/** Lets SQL call any function, unless it has one of this name. */
+	register(
+		called: Parameters<typeof DuckDBScalarFunction.create>[0] & {
+			name: string;
+		},
+	): void {
+		if (this.#functions.has(called.name)) return;
+		this.#functions.add(called.name);
 		this.#connection.registerScalarFunction(
-			DuckDBScalarFunction.create({
-				name,
-				parameterTypes: [VARCHAR, VARCHAR],
-				returnType: VARCHAR,
-				mainFunction: (_, input, output) => {
-					const [one, other] = [
-						input.getColumnVector(0),
-						input.getColumnVector(1),
-					];
-					const { rowCount } = input;
-					const first = rowCount > 0 ? other.getItem(0) : null;
-					for (let row = 0; row < rowCount; row++) {
-						const a = one.getItem(row);
-						const b = isConstant ? first : other.getItem(row);
-						output.setItem(
-							row,
-							a === null || b === null ? null : call(String(a), String(b)),
-						);
-					}
-					output.flush();
-				},
-			}),
+			DuckDBScalarFunction.create(called),
 		);
 	}
 
 	/** Runs a query and yields its rows in chunks of at most 2,048, as DuckDB makes them. Throws as {@link run} does. */
 	async *chunks(sql: string): AsyncGenerator<DuckDBDataChunk> {
 		this.#signal.throwIfAborted();
-		const result = await this.#connection.stream(sql);
-		let next = result.fetchChunk();
+		const result = await refusing(() => this.#connection.stream(sql));
+		const fetchChunk = () => refusing(() => result.fetchChunk());
+		let next = fetchChunk();
 		try {
 			for (;;) {
 				const chunk = await next;
 				if (!chunk || chunk.rowCount === 0) return;
 				// DuckDB makes it while the reader has this one.
-				next = result.fetchChunk();
+				next = fetchChunk();
 				next.catch(() => undefined);
 				yield chunk;
 			}

@@ -4,7 +4,9 @@ import type { AddressInfo } from "node:net";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { boundConnections, checkEveryMs } from "./bounded-connections.ts";
+import type { Logger } from "./log.ts";
 import { explainTakenPort, Settings } from "./settings.ts";
+import type { ProcessPart } from "./start-order.ts";
 
 export interface HealthServer {
 	port: number;
@@ -101,4 +103,20 @@ export function processRegistry(): Registry {
 	collectDefaultMetrics({ register: registry });
 	for (const name of misnamed) registry.removeSingleMetric(name);
 	return registry;
+}
+
+/** A server of health checks, which logs its port. */
+export function healthPart(
+	role: string,
+	log: Logger,
+	start: () => Promise<HealthServer>,
+): ProcessPart {
+	return {
+		name: "health server",
+		start: async () => {
+			const server = await start();
+			log.info({ healthPort: server.port }, `${role} starts`);
+			return { stop: () => server.close() };
+		},
+	};
 }

@@ -131,6 +131,8 @@ function keysOf(
 /** A set may hold keys of kinds that Node.js doesn't know. */
 function jwkKey(jwk: PublishedJSON): PublishedKey[] {
 	if (jwk.kty === "oct" || "d" in jwk) return [];
+	// RFC 7517 §4.2: a key for encryption signs nothing.
+	if (jwk.use !== undefined && jwk.use !== "sig") return [];
 	try {
 		const key = createPublicKey({ key: jwk, format: "jwk" });
 		return [{ id: idOf(jwk.kid), key }];

@@ -7,6 +7,7 @@ async function waitsOf(
 	all: string,
 	options: { intervalMs: number; jitter?: number; firstMs?: number },
 	random = () => 1,
+	tell: (isFailing: boolean) => void = () => {},
 ): Promise<number[]> {
 	const stop = new AbortController();
 	const outcomes = all.split("");
@@ -20,6 +21,7 @@ async function waitsOf(
 		...options,
 		log: pino({ level: "silent" }),
 		signal: stop.signal,
+		tell,
 		wait: async (ms) => void seconds.push(ms / 1_000),
 		random,
 	});
@@ -31,6 +33,13 @@ test("failures are repeated ever more seldom, and a success begins anew", async 
 	expect(seconds.map((each) => each / 60)).toEqual([
 		1, 2, 4, 8, 10, 10, 60, 1, 60,
 	]);
+});
+
+test("each time says whether it failed", async () => {
+	const told: boolean[] = [];
+	const tell = (isFailing: boolean) => void told.push(isFailing);
+	await waitsOf("x.xx..", { intervalMs: 3_600_000 }, () => 1, tell);
+	expect(told).toEqual([true, false, true, true, false, false]);
 });
 
 test("work of every few seconds isn't repeated every few seconds while it fails", async () => {

@@ -14,6 +14,8 @@ export interface RepetitionOptions {
 	jitter?: number;
 	log: Logger;
 	signal: AbortSignal;
+	/** Learns after each time whether it failed. */
+	tell?: (isFailing: boolean) => void;
 	/** Others are for tests. */
 	wait?: typeof pause;
 	random?: () => number;
@@ -26,7 +28,7 @@ export async function repeatedly(
 	options: RepetitionOptions,
 ): Promise<void> {
 	const { intervalMs, firstMs = 0, jitter = 0, log, signal } = options;
-	const { wait = pause, random = Math.random } = options;
+	const { tell, wait = pause, random = Math.random } = options;
 	const backoff = {
 		baseMs: Math.min(firstRetryMs, intervalMs),
 		maxMs: lastRetryMs,
@@ -38,8 +40,10 @@ export async function repeatedly(
 		try {
 			await work();
 			failures = 0;
+			tell?.(false);
 		} catch (error) {
 			if (signal.aborted) break;
+			tell?.(true);
 			waitMs = backoffMs(++failures, backoff, random);
 			log.warn({ err: error }, `${what} failed; trying again`);
 		}

@@ -1,5 +1,4 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { HealthServer } from "./health-server.ts";
 import type { Logger } from "./log.ts";
 import { within } from "./pause.ts";
 
@@ -19,22 +18,6 @@ export interface StartedPart {
 	failed?: Promise<never>;
 	/** Settles when the part has ended. */
 	stop(): Promise<void>;
-}
-
-/** A server of health checks, which logs its port. */
-export function healthPart(
-	role: string,
-	log: Logger,
-	start: () => Promise<HealthServer>,
-): ProcessPart {
-	return {
-		name: "health server",
-		start: async () => {
-			const server = await start();
-			log.info({ healthPort: server.port }, `${role} starts`);
-			return { stop: () => server.close() };
-		},
-	};
 }
 
 /** A connection to NATS. The client reconnects for ever, so one that closes can't go on. */

@@ -1,4 +1,6 @@
 import { errors, type NatsConnection } from "@nats-io/transport-node";
+// prom-client: the field's metrics library, with the text format and defaults for Node.
+import { Gauge, type Registry } from "prom-client";
 import { ownAccountProbe } from "../contracts/nats.ts";
 import type { Logger } from "../service/log.ts";
 import { onReconnect } from "../service/nats/connection.ts";
@@ -30,15 +32,27 @@ export async function isInOwnAccount(
 	}
 }
 
-/** Says once at the start, and after each reconnect, that the role's account is missing. The role works without it. */
+/** A role that begins, and to whom it tells what is wrong with its account. */
+interface AccountWatch {
+	role: string;
+	registry: Registry;
+	log: Logger;
+	/** Gets what each look has found. */
+	onLook?(isOwn: boolean): void;
+}
+
+/** Says at the start, and after each reconnect, if the role's account is missing. The role works without it. */
 export async function warnOfSharedAccount(
 	nats: NatsConnection,
-	role: string,
-	log: Logger,
+	{ role, registry, log, onLook }: AccountWatch,
 ): Promise<void> {
+	const missing = accountMetric(registry);
 	const look = async () => {
 		// It is a warning alone: what the role does asks again.
-		const isOwn = await isInOwnAccount(nats).catch(() => true);
+		const isOwn = await isInOwnAccount(nats).catch(() => undefined);
+		if (isOwn === undefined) return;
+		missing.set({ role }, isOwn ? 0 : 1);
+		onLook?.(isOwn);
 		if (!isOwn)
 			log.warn(
 				{ account: `tidemill-${role}` },
@@ -47,4 +61,13 @@ export async function warnOfSharedAccount(
 	};
 	void onReconnect(nats, () => void look());
 	await look();
+}
+
+export function accountMetric(registry: Registry): Gauge {
+	return new Gauge({
+		name: "tidemill_nats_account_missing",
+		help: "1 while NATS has no account for the role, whose user is then in the account that holds the streams; else 0. Absent until NATS has answered, and for an operator that doesn't lead.",
+		labelNames: ["role"],
+		registers: [registry],
+	});
 }

@@ -17,7 +17,7 @@ import {
 } from "./trial.ts";
 
 /*
- * `make test-bigquery`: tests a real project of BigQuery, and says what that proved (docs/bigquery.md). This process owns the
+ * `make test-bigquery`: tests a real project of BigQuery, and says what that proved (docs/reference/bigquery-tests.md). This process owns the
  * dataset: however the tests end, it deletes it.
  */
 const nothing = "NOTHING WAS TESTED, and nothing is proved";
@@ -34,7 +34,7 @@ else {
   gcloud auth application-default login
   make test-bigquery TIDEMILL_BIGQUERY_PROJECT=my-project
 
-docs/bigquery.md says what it needs and what else it can test.`);
+docs/reference/bigquery-tests.md says what it needs and what else it can test.`);
 	process.exitCode = 1;
 }
 

@@ -4,16 +4,18 @@ import { tmpdir } from "node:os";
 import type { BigQuery } from "@google-cloud/bigquery";
 import pino from "pino";
 import type { JobContext } from "../../ingest/job/process.ts";
-import { openWarehouse } from "../../ingest/load/warehouse.ts";
+import { openWarehouse } from "../../ingest/load/generated/warehouses.ts";
 import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
 import { BigQueryDataset } from "../../packages/warehouses/bigquery/load/dataset.ts";
 import {
 	GoogleAccount,
 	scope,
 } from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
-import { googleClient } from "../../packages/warehouses/bigquery/load/rest/google-client.ts";
 import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
-import { RestClient } from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
+import {
+	googleClient,
+	RestClient,
+} from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
 import { withFailures } from "../../packages/warehouses/bigquery/load/warehouse.ts";
 import { parseServiceAccountKey } from "../../packages/warehouses/bigquery/service-account-key.ts";
 

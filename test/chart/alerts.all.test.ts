@@ -218,6 +218,7 @@ const reasons: Record<string, AlertSeries[]> = {
 			1,
 		),
 	],
+	TidemillRestoreAwaited: [series("restore_awaited", {}, 1)],
 	TidemillVolumeFull: volume(natsVolume, 0.7 * gibibyte),
 	TidemillVolumeFills: volume(
 		natsVolume,
@@ -239,6 +240,9 @@ const reasons: Record<string, AlertSeries[]> = {
 	],
 	TidemillArchiveAlarm: [series("archive_alarm", shard, 1)],
 	TidemillArchiveLags: [series("archive_lag_seconds", shard, 301)],
+	TidemillArchiveWorkFails: [
+		series("archive_failing_seconds", { work: "retention" }, 3_601),
+	],
 	// Shard 0 still tells its figures.
 	TidemillArchiveLagUnknown: [series("archive_stream_up", { shard: "1" }, 0)],
 	TidemillFramesLost: [series("archive_lost_frames", shard, 1)],
@@ -483,10 +487,13 @@ test.each([
 			"Fix it",
 		])
 			expect(text).toContain(`## ${part}\n`);
-		const overview = readFileSync(join(root, "docs/observability.md"), "utf8");
+		const overview = readFileSync(
+			join(root, "docs/reference/alerts.md"),
+			"utf8",
+		);
 		const row = overview
 			.split("\n")
-			.find((line) => line.includes(`| [${alert}](runbooks/${alert}.md) |`));
+			.find((line) => line.includes(`| [${alert}](../runbooks/${alert}.md) |`));
 		expect(row).toContain(`| ${labels.severity} |`);
 		expect(row!.split(" | ")[2]).toContain(labels.exporter);
 	},

@@ -44,7 +44,7 @@ test("a stranger in the release's own namespace reaches no more than one elsewhe
 		expect(ports(name, neighbour)).toEqual(ports(name, stranger));
 });
 
-test("only the roles reach NATS, and only NATS its cluster's port", () => {
+test("only the roles and its reloader reach NATS, and only NATS its cluster's port", () => {
 	const sorted = [...components].map(([name, labels]) => [
 		name,
 		ports("nats", { namespace: "tidemill-system", labels }),
@@ -52,7 +52,7 @@ test("only the roles reach NATS, and only NATS its cluster's port", () => {
 	expect(Object.fromEntries(sorted)).toEqual({
 		api: [4222],
 		archive: [4222],
-		nats: [6222],
+		nats: [4222, 6222],
 		notify: [4222],
 		operator: [4222],
 		receive: [4222],
@@ -62,13 +62,7 @@ test("only the roles reach NATS, and only NATS its cluster's port", () => {
 });
 
 test("notify reaches the internet, NATS and DNS, and nothing else of the cluster", () => {
-	const policies = objects.filter(
-		({ kind, spec }) =>
-			kind === "NetworkPolicy" &&
-			spec.policyTypes.includes("Egress") &&
-			selects(spec.podSelector, components.get("notify")!),
-	);
-	const rules: Rule[] = policies.flatMap(({ spec }) => spec.egress);
+	const rules = egressOf("notify")!;
 	const blocks = rules
 		.flatMap(({ to }) => to ?? [])
 		.flatMap(({ ipBlock }) => ipBlock ?? []);
@@ -86,6 +80,61 @@ test("notify reaches the internet, NATS and DNS, and nothing else of the cluster
 		["nats"],
 		[4222],
 	]);
+});
+
+test("the Pod of helm test reaches receive and the API, whomever else they are open to", async () => {
+	objects = await renderWith({
+		networkPolicies: {
+			receiveFrom: [{ namespaceSelector: { matchLabels: { a: "ingress" } } }],
+			apiFrom: [{ namespaceSelector: { matchLabels: { a: "people" } } }],
+		},
+	});
+	const pod = objects.find(({ kind }) => kind === "Pod")!.metadata;
+	const tester = { namespace: "tidemill-system", labels: pod.labels as Labels };
+	expect(ports("receive", tester)).toEqual([8080]);
+	expect(ports("api", tester)).toEqual([8090]);
+	expect(ports("receive", stranger)).toEqual([]);
+});
+
+test("DNS is asked on the port that the values name, by every Pod whose calls are bounded", async () => {
+	objects = await renderWith({
+		networkPolicies: { dnsPort: 5353, egress: { enabled: true } },
+	});
+	const bounded = [...components.keys()].filter((name) => egressOf(name));
+	expect(bounded.sort()).toEqual([
+		"api",
+		"archive",
+		"nats",
+		"notify",
+		"operator",
+		"receive",
+		"s3",
+	]);
+	for (const name of bounded.filter((each) => each !== "s3"))
+		expect(egressOf(name)!.flatMap(({ ports = [] }) => ports)).toEqual(
+			expect.arrayContaining([
+				{ port: 5353, protocol: "UDP" },
+				{ port: 5353, protocol: "TCP" },
+			]),
+		);
+	expect(JSON.stringify(objects)).not.toMatch(/"port":53[,}]/);
+});
+
+test("with egress bounded, the operator reaches NATS, the store, https and what the values add, and receive no database", async () => {
+	const database = { ports: [{ port: 5432 }] };
+	objects = await renderWith({
+		networkPolicies: { egress: { enabled: true, operator: [database] } },
+	});
+	const portsOf = (name: string) =>
+		egressOf(name)!
+			.flatMap(({ ports = [] }) => ports.map(({ port }) => port))
+			.sort();
+	expect(portsOf("operator")).toEqual([4222, 443, 53, 53, 5432, 6443, 7070]);
+	expect(portsOf("receive")).toEqual([4222, 443, 53, 53, 6443, 7070]);
+	expect(egressOf("operator")).toContainEqual(database);
+	objects = objectsOfTryOut;
+	for (const name of ["receive", "archive", "operator", "api"])
+		expect(egressOf(name)).toBeUndefined();
 });
 
 test("no policy that names Prometheus opens more than the metrics", async () => {
@@ -120,6 +169,27 @@ test("the bundled store calls nobody", () => {
 	)!.spec;
 	expect([policyTypes, egress]).toEqual([["Ingress", "Egress"], undefined]);
 });
+
+function renderWith(values: object): Promise<Rendered[]> {
+	return render(
+		`--values=${examples.get("try-out")}`,
+		...Object.entries(values).map(
+			([name, value]) => `--set-json=${name}=${JSON.stringify(value)}`,
+		),
+	);
+}
+
+/** What a component may call; undefined if nothing bounds it. */
+function egressOf(component: string): Rule[] | undefined {
+	const policies = objects.filter(
+		({ kind, spec }) =>
+			kind === "NetworkPolicy" &&
+			spec.policyTypes.includes("Egress") &&
+			selects(spec.podSelector, components.get(component)!),
+	);
+	if (policies.length === 0) return undefined;
+	return policies.flatMap(({ spec }) => spec.egress ?? []);
+}
 
 /** The ports of a component that a Pod reaches; all Pods of the release are selected by a policy. */
 function ports(

@@ -66,7 +66,7 @@ test("what a killed Helm leaves of it goes by itself, as the docs say when", asy
 		ttlSecondsAfterFinished?: number;
 	};
 	const docs = await readFile(
-		join(import.meta.dirname, "../../docs/install.md"),
+		join(import.meta.dirname, "../../docs/reference/installation.md"),
 		"utf8",
 	);
 	expect(ttlSecondsAfterFinished).toBe(60);

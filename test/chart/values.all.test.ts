@@ -141,7 +141,7 @@ test.each([
 	},
 );
 
-test("a reloader lets the bundled NATS read changed passwords and certificates, and finds its process", async () => {
+test("a reloader lets the bundled NATS read changed passwords and certificates, finds its process, and makes streams as archive", async () => {
 	const podOf = async (...args: string[]) =>
 		(await render(tryOut, ...args)).find(
 			({ kind, metadata }) =>
@@ -157,6 +157,14 @@ test("a reloader lets the bundled NATS read changed passwords and certificates, 
 	expect(reloader.args).toContain("--tls=/etc/nats-tls");
 	const inClear = await podOf(...set("nats.tls.enabled=false"));
 	expect(inClear.initContainers![0]!.args.join()).not.toContain("--tls");
+	const { env } = reloader;
+	expect(
+		Object.fromEntries(env!.map(({ name, value }) => [name, value])),
+	).toMatchObject({
+		NATS_URL: "tls://tidemill-nats:4222",
+		NATS_USERS_DIR: "/etc/nats-archive",
+		STREAM_REPLICAS: "1",
+	});
 });
 
 test("no process gets a Secret by a variable or a subPath, so a changed one reaches it; only the bundled store reads variables", async () => {

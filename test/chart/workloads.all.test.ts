@@ -104,6 +104,41 @@ test.each(withPods)(
 	},
 );
 
+test("every Pod is Linux's, whatever else its node must be", async () => {
+	const linux = { "kubernetes.io/os": "linux" };
+	const chosen = await renderEach(withPods, scheduling);
+	for (const component of withPods)
+		expect(podOf(chosen, component).nodeSelector).toEqual({
+			...linux,
+			...scheduling.nodeSelector,
+		});
+	const objects = await render(tryOut);
+	for (const component of withPods)
+		expect(podOf(objects, component).nodeSelector).toEqual(linux);
+});
+
+test("probes and the number of former revisions are as the values say", async () => {
+	const objects = await render(
+		tryOut,
+		"--set=revisionHistoryLimit=0",
+		"--set=probes.liveness.failureThreshold=20",
+		"--set=probes.readiness.timeoutSeconds=9",
+	);
+	const owners = [
+		...ofKind(objects, "Deployment"),
+		...ofKind(objects, "StatefulSet"),
+	];
+	for (const { spec } of owners) expect(spec.revisionHistoryLimit).toBe(0);
+	const [container] = podOf(objects, "receive").containers;
+	expect(container).toMatchObject({
+		livenessProbe: { failureThreshold: 20, periodSeconds: 10 },
+		readinessProbe: { timeoutSeconds: 9, periodSeconds: 3 },
+	});
+	const unset = ofKind(await render(tryOut), "Deployment");
+	for (const { spec } of unset)
+		expect(spec).not.toHaveProperty("revisionHistoryLimit");
+});
+
 test("the Pod of helm test goes where setup's goes", async () => {
 	const objects = await renderEach(["setup"], scheduling);
 	expect(ofKind(objects, "Pod")[0]!.spec).toMatchObject(scheduling);

@@ -211,7 +211,7 @@ test("many visitors cost one watch and one list; who leaves hands it on; a revok
 	expect(lists.filter((namespace) => namespace === shared)).toHaveLength(1);
 	for (const viewer of viewers) viewer.leave();
 	await vi.waitFor(() => expect(mine(theirs.viewer)).toBe(0), wait);
-}, 200_000);
+});
 
 test("a visitor whose token has ended is cut off", async () => {
 	const { account: shared, tokens: theirs } = await newAccount();
@@ -225,4 +225,4 @@ test("a visitor whose token has ended is cut off", async () => {
 		() => expect(ended.changes.at(-1)?.data.reason).toBe("Unauthorized"),
 		{ timeout: 60_000, interval: 50 },
 	);
-}, 100_000);
+});

@@ -1,6 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { globSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
 	type CelRule,
@@ -15,17 +13,13 @@ import {
 	type Manifest,
 	manifestOf,
 	type RefusedManifest,
-	readManifests,
+	readAcceptedManifests,
 	readRefusedManifests,
 } from "../support/manifests/manifest.ts";
 import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 
 const resources = readResourceSchemas();
-const root = join(import.meta.dirname, "../..");
-const accepted = [
-	"accepted.yaml",
-	...globSync(join(root, "packages/warehouses/*/accepted.yaml")),
-].flatMap(readManifests);
+const accepted = readAcceptedManifests();
 /** Also one of each type of warehouse without its part of the spec, one of a type that no version has yet, and a long text. */
 const refused = [
 	...readRefusedManifests(accepted),
@@ -199,6 +193,7 @@ describe("what a Run or an Operation was made for can't change", () => {
 		["run/fixed", "dates", { dates: { end: "2026-01-03" } }],
 		["run/fixed", "dates", { dates: null }],
 		["run/fixed", "full", { dates: null, full: true }],
+		["run/fixed", "acceptLoss", { acceptLoss: ["2026-01-01"] }],
 		["run/fixed", "cancel", { cancel: false }],
 		[
 			"operation/dry-run",

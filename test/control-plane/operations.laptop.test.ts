@@ -253,7 +253,9 @@ test("an Erase is archive's work, which forgets what it looked for once no table
 		{ ...asked, isLoaded: true },
 	]);
 	const { summary, erase: done } = await statusOf("erase");
-	expect(summary).toBe("2 rows erased in the bucket, 0 tables done");
+	expect(summary).toBe(
+		"2 rows erased in the bucket and 0 more in tables, 0 tables done",
+	);
 	expect(done?.places).toEqual(
 		expect.arrayContaining([{ place: "Events", count: 2 }]),
 	);

@@ -90,12 +90,15 @@ test("a column without a type has the one that the Source's TrackingPlan says, a
 	const table = { bodyColumns: [{ name: "total", bodyPointer: "/total" }] };
 	await scene.createPipeline("p", { table } as Partial<Pipeline["spec"]>);
 	await isReady("p", "Unknown", "ColumnTypeUnknown", "Pending");
-	await plan({});
+	await plan({ type: ["number", "string"] });
 	await isReady("p", "False", "ColumnTypeUnknown", "Error");
 	await plan({ type: "number" });
 	await isReady("p", "True", "Resolved", "Ready");
 	await plan({ type: ["number", "string"] });
 	await isReady("p", "False", "ColumnTypeUnknown", "Error");
+	// Nothing says a type, so it is text.
+	await plan({});
+	await isReady("p", "True", "Resolved", "Ready");
 });
 
 test("a filter by types waits until the Source's TrackingPlan says where they are", async () => {

@@ -8,8 +8,11 @@ import {
 	type Route,
 	routeKey,
 	type SourceShards,
+	type SyncedMark,
 	shardsKey,
+	syncedKey,
 } from "../../packages/contracts/route.ts";
+import { planKey } from "../../packages/contracts/tracking-plan.ts";
 import { createLog } from "../../packages/service/log.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
@@ -38,6 +41,40 @@ async function startLeaders(stack: AsyncDisposableStack) {
 	};
 }
 
+test("while a cluster is restored routes are put and none is removed, until a person's word", async () => {
+	await using stack = new AsyncDisposableStack();
+	const { connection, routes } = await (await startLeaders(stack))();
+	const others = routeWith("other", "1".repeat(32), { account: "other" });
+	const publish = (desired: Route[], mark: SyncedMark) => {
+		routes.forget();
+		return routes.publish(
+			() => desired,
+			() => undefined,
+			() => [],
+			async () => mark,
+		);
+	};
+	const kv = await (async () => {
+		await publish([route], { cluster: "1" });
+		return new Kvm(connection).open(bucket.routes);
+	})();
+	const published = async () => ({
+		mark: (await kv.get(syncedKey))?.json(),
+		keys: (await Array.fromAsync(await kv.keys("source.>"))).toSorted(),
+	});
+	const restoring = { cluster: "1", isRestoring: true } as const;
+	await publish([others], restoring);
+	expect(await published()).toEqual({
+		mark: restoring,
+		keys: [route, others].map(({ sourceKey }) => routeKey(sourceKey)),
+	});
+	await publish([others], { cluster: "2" });
+	expect(await published()).toEqual({
+		mark: { cluster: "2" },
+		keys: [routeKey(others.sourceKey)],
+	});
+});
+
 test("before a route names another shard, the Source's shards in NATS name both", async () => {
 	await using stack = new AsyncDisposableStack();
 	const { connection, routes } = await (await startLeaders(stack))();
@@ -53,6 +90,27 @@ test("before a route names another shard, the Source's shards in NATS name both"
 	await routes.publish(() => [{ ...route, shard: 1 }]);
 	expect(shards).toEqual([0, 1]);
 	expect(routes.shardsOf(route.sourceKey)).toEqual([0, 1]);
+});
+
+test("what changes of a route waits neither for new routes nor for the documents of their plans", async () => {
+	await using stack = new AsyncDisposableStack();
+	const { connection, routes } = await (await startLeaders(stack))();
+	await routes.publish(() => [route]);
+	const plan = { name: "orders", version: "0".repeat(16) };
+	const others = routeWith("other", "1".repeat(32), { account: "other", plan });
+	const changed = { ...route, maxBodyBytes: 1 };
+	await routes.publish(
+		() => [others, changed],
+		() => "{}",
+	);
+	const kv = await new Kvm(connection).open(bucket.routes);
+	const keys = [
+		routeKey(route.sourceKey),
+		planKey("other", plan),
+		routeKey(others.sourceKey),
+	];
+	const entries = await Promise.all(keys.map((key) => kv.get(key)));
+	expect(entries.map((entry) => entry?.revision)).toEqual([3, 4, 5]);
 });
 
 test("the Source's shards come back with a bucket that was lost, and another account's stay as they are", async () => {

@@ -27,7 +27,7 @@ let other: string;
 const soon = { timeout: 120_000, interval: 50 };
 
 beforeAll(async () => {
-	scene = await SourceScene.start({ SOURCE_STATUS_SECONDS: "1" });
+	scene = await SourceScene.start({ env: { SOURCE_STATUS_SECONDS: "1" } });
 	[account, other] = scene.operator.accounts;
 });
 

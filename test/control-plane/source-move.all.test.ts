@@ -19,22 +19,13 @@ import {
 	newSent,
 	sendPersistently,
 } from "../support/senders/persistent-sender.ts";
-import { startProcessNode } from "../support/servers/process-node.ts";
-import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 const soon = { timeout: 120_000, interval: 50 };
-const image = "tidemill.local/tidemill:moved";
-let warehouse: string;
 let scene: SourceScene;
 
 beforeAll(async () => {
-	warehouse = await temporaryDirectory("warehouse");
-	const env = {
-		SOURCE_STATUS_SECONDS: "1",
-		TIDEMILL_LOCAL_WAREHOUSE: warehouse,
-		TIDEMILL_IMAGE: image,
-	};
-	scene = await SourceScene.start(env, 2);
+	const env = { SOURCE_STATUS_SECONDS: "1" };
+	scene = await SourceScene.start({ env, node: "processes" }, 2);
 });
 
 afterAll(() => scene?.stop());
@@ -231,6 +222,7 @@ spec: { pipelineRef: { name: ${source} } }`,
 		}, soon);
 	};
 	const query = async <Row>(sql: string): Promise<Row[]> => {
+		const { warehouse } = scene.operator;
 		const file = join(warehouse, scene.account, `${source}.duckdb`);
 		const instance = await DuckDBInstance.create(file, {
 			access_mode: "READ_ONLY",
@@ -249,11 +241,6 @@ spec: { pipelineRef: { name: ${source} } }`,
 }
 
 test("Runs before, during and after a move load each event once, and the Source counts as many", async () => {
-	const node = await startProcessNode({
-		image,
-		tidemill: process.env.TIDEMILL_COMMAND!,
-	});
-	onTestFinished(() => node.stop());
 	const name = "loaded";
 	const { path } = await scene.createSource(name);
 	const { run, query } = await createPipeline(name);

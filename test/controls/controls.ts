@@ -19,7 +19,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "a load drops a table that isn't the Pipeline's",
-		file: "packages/warehouses/load/table-owner.ts",
+		file: "packages/warehouses/load/table-mark.ts",
 		find: '	if (owner === "Other" && !input.adopt && !isUnused)\n',
 		replace:
 			'	if (owner === "Other" && !input.adopt && !isUnused && !input.rebuild)\n',
@@ -287,8 +287,7 @@ export const controls: Control[] = [
 		name: "receive's user of NATS may write routes",
 		file: "operator/install/nats-users.ts",
 		find: "				sns.certificate,\n",
-		replace:
-			"				sns.certificate,\n				...everything(bucket.routes),\n",
+		replace: "				sns.certificate,\n				...write(bucket.routes),\n",
 		seenBy: { file: "operator/install/nats-users.test.ts" },
 	},
 	{
@@ -301,8 +300,8 @@ export const controls: Control[] = [
 	{
 		name: "a load into DuckDB is no transaction",
 		file: "packages/warehouses/duckdb/load/transaction.ts",
-		find: "	await session.transaction(() => carryOutPart(false));\n",
-		replace: "	await carryOutPart(false);\n",
+		find: "		await this.#session.transaction(async () => {\n			result = await work();\n		});\n",
+		replace: "		result = await work();\n",
 		seenBy: { file: "packages/warehouses/duckdb/load/transaction.test.ts" },
 	},
 	{
@@ -318,9 +317,9 @@ export const controls: Control[] = [
 	{
 		name: "a Run ends before its load has begun",
 		file: "ingest/load/load.ts",
-		find: "		const rows = await destination.load(input, this.#manifest, days, files);\n",
+		find: "		const rows = await loadInto(input.table, ready.days, files);\n",
 		replace:
-			"		const rows = days.length < 0 ? await destination.load(input, this.#manifest, days, files) : undefined;\n",
+			"		const rows = ready.days.length < 0 ? await loadInto(input.table, ready.days, files) : undefined;\n",
 		seenBy: {
 			file: "test/data-plane/load.laptop.test.ts",
 			test: "the first load creates a typed table",
@@ -329,10 +328,8 @@ export const controls: Control[] = [
 	{
 		name: "a Run loads what archive has, and not what was acknowledged before",
 		file: "ingest/lake/request/shares.ts",
-		find: `			if (mayReadEarly) early = await own.flushOrRead(source, task, end);
-			else await own.flush(sourceKey, task, end);
-`,
-		replace: "			void task;\n",
+		find: "			await flushOwn(end);\n",
+		replace: "			void flushOwn;\n",
 		seenBy: {
 			file: "ingest/lake/request/shares.test.ts",
 			test: "each shard that may hold its events",
@@ -354,10 +351,10 @@ export const controls: Control[] = [
 	},
 	{
 		name: "an object may be written over by a repeated PUT",
-		file: "ingest/archive/s3/s3-object-store.ts",
+		file: "packages/bucket/s3-object-store.ts",
 		find: '			IfNoneMatch: "*",\n',
 		replace: "",
-		seenBy: { file: "ingest/archive/s3/quick-put.test.ts" },
+		seenBy: { file: "packages/bucket/quick-put.test.ts" },
 	},
 	{
 		name: "archive decides a cut with the repeats that it has found",

@@ -1,7 +1,7 @@
 // In make test: ingest/receive/body/amazon-sns.test.ts
 import { generateKeyPairSync, sign } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
 import {
 	afterAll,
 	beforeAll,
@@ -26,6 +26,7 @@ import {
 	type SnsTopic,
 	snsTopic,
 } from "../support/senders/sns-topic.ts";
+import { connectAs } from "../support/servers/servers.ts";
 
 /*
  * What receive asks of notify, about subscriptions of Amazon SNS and public keys: real receive and NATS, and notify's side under its
@@ -41,13 +42,7 @@ const get =
 
 beforeAll(async () => {
 	[fixture, topic] = await Promise.all([startReceiveFixture(), snsTopic()]);
-	const { host, username, password } = new URL(fixture.nats.urlFor("notify"));
-	nats = await connect({
-		servers: host,
-		user: username,
-		pass: password,
-		inboxPrefix: "_INBOX_notify",
-	});
+	nats = await connectAs(fixture.nats, "notify");
 	responder = new QuestionResponder({
 		nats,
 		get,

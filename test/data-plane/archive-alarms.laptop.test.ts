@@ -6,11 +6,10 @@ import {
 	readFrameHeader,
 	readStreamAt,
 } from "../../ingest/archive/read/shard-stream.ts";
-import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
-import { probeConditionalWrites } from "../../ingest/archive/s3/store-probe.ts";
 import { encodeFrameHead, frameId } from "../../ingest/wire/frame.ts";
+import { probeConditionalWrites } from "../../packages/bucket/store-probe.ts";
 import { firing } from "../support/alerts/firing.ts";
+import { MemoryStore } from "../support/doubles/memory-store.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
 	ArchiveFixture,
@@ -176,16 +175,8 @@ test("a stream that would forget frames is refused until it is put right", async
 });
 
 test("a store that ignores If-None-Match is refused", async () => {
-	const careless: ObjectStore = {
-		keys: new ObjectKeys(""),
-		putNew: async () => "created",
-		get: async () => undefined,
-		list: async function* () {},
-		presign: async () => "",
-		presignPut: async () => ({ url: "", headers: {} }),
-		linkSeconds: async (wanted) => wanted,
-		remove: async () => undefined,
-	};
+	const careless = new MemoryStore();
+	careless.putNew = async () => "created";
 	await expect(probeConditionalWrites(careless, "probe")).rejects.toThrow(
 		"ignores If-None-Match",
 	);

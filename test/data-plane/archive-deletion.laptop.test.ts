@@ -10,6 +10,7 @@ import type { DeletedLedger } from "../../packages/contracts/ledger.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../packages/fair/fair-limit.ts";
+import { storeWith } from "../support/doubles/store-with.ts";
 import {
 	ArchiveFixture,
 	eventually,
@@ -152,22 +153,16 @@ test("what an archiver writes after it slept through a deletion is swept", async
 	const awake = Promise.withResolvers<void>();
 	const zombie = await archive.start({
 		maxAgeMs: 20,
-		wrapStore: (store) => ({
-			keys: store.keys,
-			putNew: async (key, body, type) => {
-				if (isOfSource(key)) {
-					asleep.resolve();
-					await awake.promise;
-				}
-				return store.putNew(key, body, type);
-			},
-			get: (key) => store.get(key),
-			list: (prefix, after) => store.list(prefix, after),
-			linkSeconds: (wanted) => store.linkSeconds(wanted),
-			presign: (key, seconds) => store.presign(key, seconds),
-			presignPut: (...what) => store.presignPut(...what),
-			remove: (keys) => store.remove(keys),
-		}),
+		wrapStore: (store) =>
+			storeWith(store, {
+				putNew: async (key, body, type) => {
+					if (isOfSource(key)) {
+						asleep.resolve();
+						await awake.promise;
+					}
+					return store.putNew(key, body, type);
+				},
+			}),
 	});
 	await publishBoth(archive, "1");
 	await asleep.promise;

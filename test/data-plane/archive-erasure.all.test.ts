@@ -18,7 +18,7 @@ import {
 	CompactionFixture,
 	dateOf,
 } from "../support/fixtures/data-plane/compaction-fixture.ts";
-import { leaveParts } from "../support/fixtures/data-plane/left-parts.ts";
+import { leaveParts } from "../support/fixtures/data-plane/imported-events.ts";
 import { loadFixture } from "../support/fixtures/data-plane/load-fixture.ts";
 import {
 	type Servers,

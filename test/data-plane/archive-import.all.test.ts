@@ -549,7 +549,7 @@ test("the deletion of a source takes what its imports left along", async () => {
 	await archive.askDeletion();
 	const { parts } = report;
 	const left: string[] = [];
-	for (const prefix of [archive.keys.allImports(), archive.keys.allReleases()])
+	for (const prefix of [archive.keys.allImports(), archive.keys.allAdded()])
 		for await (const { key } of archive.store.list(prefix)) left.push(key);
 	expect(left).toEqual([]);
 	expect(await archive.askImport({ operation, parts })).toMatchObject({

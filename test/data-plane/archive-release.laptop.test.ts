@@ -3,10 +3,10 @@ import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { Tombstones } from "../../ingest/archive/write/tombstones.ts";
-import { ReleasedLedgers } from "../../ingest/lake/release/released-ledgers.ts";
+import { AddedLedgers } from "../../ingest/lake/addition/added-ledgers.ts";
 import {
-	type ReleasedLedger,
-	releasedKey,
+	type AddedLedger,
+	addedKey,
 	type SourceLedger,
 } from "../../packages/contracts/ledger.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
@@ -137,9 +137,8 @@ test("released events leave the count of quarantine once, whatever is repeated o
 	const { archive, manifest, release } = await archiveWithQuarantine();
 	await archive.start({ maxAgeMs: 600_000 });
 	const kv = await new Kvm(archive.connection).open(bucket.ledger);
-	const key = releasedKey(archive.sourceKey);
-	const counted = async () =>
-		(await kv.get(key))?.json<ReleasedLedger>().released;
+	const key = addedKey(archive.sourceKey);
+	const counted = async () => (await kv.get(key))?.json<AddedLedger>().released;
 	const [old, twoDaysAgo] = [addDays(today, -5), addDays(today, -2)];
 	const question = { operation: randomUUID(), filter: { types: ["it's"] } };
 	await release(question);
@@ -150,7 +149,7 @@ test("released events leave the count of quarantine once, whatever is repeated o
 	});
 	// Two archives answer.
 	await Promise.all([release({ end: twoDaysAgo }), release()]);
-	const all: ReleasedLedger["released"] = {
+	const all: AddedLedger["released"] = {
 		[old]: { events: 1, imported: 0, releases: 1 },
 		[twoDaysAgo]: { events: 2, imported: 0, releases: 2 },
 		[today]: { events: 1, imported: 0, releases: 1 },
@@ -164,7 +163,7 @@ test("released events leave the count of quarantine once, whatever is repeated o
 		const signal = new AbortController().signal;
 		const progress = () => NatsProgress.open(connection, 1);
 		const means = { progress, store, tombstones, log };
-		await new ReleasedLedgers(means).publishAll(signal);
+		await new AddedLedgers(means).publishAll(signal);
 	};
 	await kv.put(key, first!.string());
 	await start();
@@ -177,7 +176,7 @@ test("released events leave the count of quarantine once, whatever is repeated o
 	expect((await kv.get(key))!.revision).toBe(revision);
 	// Only a rebuild doubts what is published.
 	const wrong = { [today]: { ...all[today]!, events: 99 } };
-	const ledgerNow = first!.json<ReleasedLedger>();
+	const ledgerNow = first!.json<AddedLedger>();
 	await kv.put(key, JSON.stringify({ ...ledgerNow, released: wrong }));
 	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
 	expect(await ended).toMatchObject({ exitCode: 0 });
@@ -307,7 +306,7 @@ test("an account's long release lets another account's have its turn after each 
 	const operation = randomUUID();
 	const short = archive
 		.askRelease({ operation, ...bank }, (progress) => {
-			if (progress.includes("other releases")) resolve();
+			if (progress.includes("other Operations")) resolve();
 		})
 		.then(() => ended.push("bank"));
 	await Promise.all([long, short]);
@@ -327,7 +326,5 @@ test("the deletion of a Source deletes what was released of it", async () => {
 	}
 	expect(await left()).toEqual([]);
 	const kv = await new Kvm(archive.connection).open(bucket.ledger);
-	expect((await kv.get(releasedKey(archive.sourceKey)))?.operation).toBe(
-		"PURGE",
-	);
+	expect((await kv.get(addedKey(archive.sourceKey)))?.operation).toBe("PURGE");
 });

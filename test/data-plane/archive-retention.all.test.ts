@@ -6,14 +6,11 @@ import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { LedgerIndex } from "../../ingest/archive/ledger/ledger-index.ts";
-import { ObjectKeys } from "../../ingest/archive/s3/object-keys.ts";
-import type {
-	LifecycleStore,
-	ObjectStore,
-} from "../../ingest/archive/s3/object-store.ts";
 import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { RetentionKeeper } from "../../ingest/lake/retention/retention-keeper.ts";
 import { RetentionStore } from "../../ingest/lake/retention/source-retention.ts";
+import { objectKeys } from "../../packages/bucket/object-keys.ts";
+import type { Store } from "../../packages/bucket/object-store.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { SourceRetention } from "../../packages/contracts/retention.ts";
 import {
@@ -22,6 +19,7 @@ import {
 	startOfDate,
 	utcDate,
 } from "../../packages/contracts/utc-date.ts";
+import { storeWith } from "../support/doubles/store-with.ts";
 import {
 	ArchiveFixture,
 	newEvent,
@@ -66,8 +64,8 @@ async function noteRelease(archive: ArchiveFixture, age: number, of = age) {
 	const { sourceKey, store } = archive;
 	const folder = { account: "shop", sourceKey, date: addDays(today, -of) };
 	const made = [
-		store.keys.release(folder, 1),
-		store.keys.released(folder, 1, "a"),
+		store.keys.addedRecord(folder, 1),
+		store.keys.addedObject(folder, 1, "a"),
 	];
 	for (const key of made) {
 		await store.putNew(key, "{}", "application/json");
@@ -82,7 +80,7 @@ async function setAge(key: string, ms: number) {
 
 /** As if archive had been at work on that day, a second later in the day than now. */
 async function noteDay(archive: ArchiveFixture, day: string) {
-	const key = new ObjectKeys(archive.prefix).day(day);
+	const key = objectKeys(archive.prefix).day(day);
 	await archive.store.putNew(key, "", "text/plain");
 	await setAge(key, startOfDate(day) + (nowMs % dayMs) + 1_000);
 }
@@ -94,10 +92,7 @@ async function keysOf(archive: ArchiveFixture, folder: string) {
 	return keys;
 }
 
-function keeperOf(
-	archive: ArchiveFixture,
-	store: ObjectStore & LifecycleStore = archive.store,
-) {
+function keeperOf(archive: ArchiveFixture, store: Store = archive.store) {
 	const registry = new Registry();
 	const metrics = new ArchiveMetrics(
 		registry,
@@ -217,25 +212,18 @@ test("a store with lifecycle rules gets one for the events, one for those in qua
 	];
 	const { store } = archive;
 	const swept: string[] = [];
-	const { keeper } = keeperOf(archive, {
-		keys: store.keys,
-		list: (...which) => store.list(...which),
-		putNew: (...what) => store.putNew(...what),
-		get: (key) => store.get(key),
-		presign: (...what) => store.presign(...what),
-		presignPut: (...what) => store.presignPut(...what),
-		remove: (keys) => store.remove(keys),
+	const ruled = storeWith(store, {
 		lifecycleRules: async () => rules,
 		abortUploads: async (prefix) => {
 			swept.push(prefix.slice(archive.prefix.length + 1));
 			return 0;
 		},
-		linkSeconds: async (wanted) => wanted,
 		setLifecycleRules: async (changed) => {
 			rules = changed;
 			return true;
 		},
 	});
+	const { keeper } = keeperOf(archive, ruled);
 	expect(await keeper.keep(nowMs)).toBe("lifecycle");
 	// Large objects are sent in parts.
 	expect(swept).toEqual(["events/", "quarantine/", "releases/"]);

@@ -16,6 +16,7 @@ import { Fault } from "../support/doubles/bigquery/fault.ts";
 import type { BigQueryDouble } from "../support/doubles/bigquery/server.ts";
 import {
 	bigQueryErrors,
+	namedJob,
 	refusalOf,
 } from "../support/examples/bigquery-errors.ts";
 import {
@@ -282,6 +283,10 @@ test("whatever BigQuery's reason is, a load fails as the reference has it, tries
 		double.onRequest = ({ path }) =>
 			status !== 0 && path.startsWith("/upload/") ? fault : undefined;
 		const { exitCode, result } = await load(await manifest(dayOf(2)));
+		if (result?.outcome === "Failed" && status === 0) {
+			expect(result.error.message).toMatch(namedJob);
+			result.error.message = result.error.message.replace(namedJob, "");
+		}
 		const refusal = refusalOf(error);
 		const failure = refusal.toFailure("load table orders");
 		const expected = failure.toJobError();

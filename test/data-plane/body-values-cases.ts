@@ -23,17 +23,6 @@ import {
 	TestRoutes,
 	untilReady,
 } from "../support/fixtures/data-plane/receiver.ts";
-import { makeBody } from "../support/fuzz/bodies.ts";
-import {
-	canonicalText,
-	decimalText,
-	type ExpectedValue,
-	expectedValue,
-	inPostgres,
-	jsonbText,
-	readBody,
-} from "../support/fuzz/body-oracle.ts";
-import { SeededChoices } from "../support/fuzz/choices.ts";
 import { sendJSON } from "../support/senders/http-client.ts";
 import {
 	type Servers,
@@ -43,6 +32,17 @@ import {
 	type PostgresServer,
 	startPostgres,
 } from "../support/servers/postgres.ts";
+import { makeBody } from "./body-values/bodies.ts";
+import {
+	canonicalText,
+	decimalText,
+	type ExpectedValue,
+	expectedValue,
+	inPostgres,
+	jsonbText,
+	readBody,
+} from "./body-values/body-oracle.ts";
+import { SeededChoices } from "./body-values/choices.ts";
 
 const types = [
 	...(["String", "Integer", "Number", "Boolean"] as const),

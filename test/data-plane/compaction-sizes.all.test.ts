@@ -1,10 +1,10 @@
-// In make test: ingest/lake/compaction/output-size.test.ts
+// In make test: ingest/lake/objects/parquet-size.test.ts
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DateCompaction } from "../../ingest/lake/compaction/date-compaction.ts";
 import {
 	OutOfMemory,
 	ParquetRewriter,
-} from "../../ingest/lake/compaction/rewriter.ts";
+} from "../../ingest/lake/objects/parquet-rewriter.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { newEvent } from "../support/fixtures/data-plane/archive-fixture.ts";
 import {

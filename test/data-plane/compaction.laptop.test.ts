@@ -168,7 +168,7 @@ test("a manifest isn't renewed if its objects were compacted together with later
 	await fixture.running.flush();
 	await fixture.compactor().look(Date.now(), fixture.signal);
 	await expect(fixture.manifest(run, { renew: true })).rejects.toThrow(
-		"were compacted together with later events. Start a new Run, or create another Operation.",
+		"were merged with later events. Start a new Run, or create another Operation.",
 	);
 });
 

@@ -1,7 +1,7 @@
-// In make test: ingest/archive/read/early-requests.test.ts
+// In make test: ingest/lake/early/early-requests.test.ts
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ObjectStore } from "../../ingest/archive/s3/object-store.ts";
+import type { Store } from "../../packages/bucket/object-store.ts";
 import type {
 	Manifest,
 	ManifestRequest,
@@ -75,13 +75,13 @@ async function scene() {
 
 /** Something happens before each PUT. */
 function beforePut(
-	store: ObjectStore,
+	store: Store,
 	happens: (key: string) => Promise<void>,
-): ObjectStore {
+): Store {
 	return new Proxy(store, {
 		get(target, name) {
 			if (name === "putNew")
-				return async (...put: Parameters<ObjectStore["putNew"]>) => {
+				return async (...put: Parameters<Store["putNew"]>) => {
 					await happens(put[0]);
 					return target.putNew(...put);
 				};

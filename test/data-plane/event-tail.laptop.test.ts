@@ -1,19 +1,21 @@
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { followArchive } from "../../api/events/archive-tail.ts";
-import { HeldBytes } from "../../ingest/lake/tail/held-frames.ts";
+import { maxHeldBytes } from "../../ingest/lake/tail/held-frames.ts";
 import { ShardTails } from "../../ingest/lake/tail/shard-tails.ts";
 import type {
 	TailedEvent,
 	TailPosition,
 } from "../../packages/contracts/event-tail.ts";
 import type { Route } from "../../packages/contracts/route.ts";
+import { FairRoom } from "../../packages/fair/fair-room.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {
 	type ReceiveFixture,
 	startReceiveFixture,
 } from "../support/fixtures/data-plane/receiver.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
+import { connectAs } from "../support/servers/servers.ts";
 
 /* A live tail from the sender to the API's listener: real receive, real NATS, and the users of each role. */
 
@@ -27,22 +29,12 @@ let tails: ShardTails;
 
 beforeAll(async () => {
 	fixture = await startReceiveFixture({ allow_direct: true });
-	const as = async (role: "api" | "archive") => {
-		const { host, username, password } = new URL(fixture.nats.urlFor(role));
-		const inboxPrefix = `_INBOX_${role}`;
-		return connect({
-			servers: host,
-			user: username,
-			pass: password,
-			inboxPrefix,
-		});
-	};
-	api = await as("api");
-	archive = await as("archive");
+	api = await connectAs(fixture.nats, "api");
+	archive = await connectAs(fixture.nats, "archive");
 	tails = new ShardTails({
 		connection: archive,
 		shard: 0,
-		held: new HeldBytes(),
+		held: new FairRoom(maxHeldBytes),
 		log,
 	});
 });
@@ -193,7 +185,7 @@ test("without an archive it says so, and goes on with the next one where it was"
 	tails = new ShardTails({
 		connection: archive,
 		shard: 0,
-		held: new HeldBytes(),
+		held: new FairRoom(maxHeldBytes),
 		log,
 	});
 	sent.push(await sendTo(url, "3"));

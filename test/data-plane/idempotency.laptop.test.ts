@@ -195,3 +195,41 @@ test("sending a recorded signed request again stores no second event, whatever i
 	await fixture.archiveAll();
 	expect((await fixture.storedIds()).sort()).toEqual([first, second].sort());
 });
+
+test("an event that several hooks deliver is one of each, and a key that an earlier version kept still counts", async () => {
+	const fixture = await IdempotencyFixture.start();
+	const receiver = await fixture.receiver();
+	const header = "x-github-delivery";
+	const { path, route } = await fixture.routes.add({
+		idempotency: { key: { header }, windowSeconds: 600 },
+	});
+	const deliver = (delivery: string, hook: string) =>
+		eventually(async () => {
+			const { status, json } = await sendJSON(receiver.url + path, "{}", {
+				headers: { [header]: delivery, "x-github-hook-id": hook },
+			});
+			if (status !== 200) throw new Error(`${status} ${json.error.code}`);
+			return json.event_id as string;
+		});
+	const before = await deliver("before", "1");
+	const within = "x-github-hook-id";
+	await fixture.routes.put({
+		...route,
+		idempotency: { key: { header, within }, windowSeconds: 600 },
+	});
+	// Until receive has heard of it, a second hook's delivery is a repeat.
+	await eventually(async () => {
+		const probe = randomBytes(8).toString("hex");
+		expect(await deliver(probe, "2")).not.toBe(await deliver(probe, "1"));
+	});
+	expect(await deliver("before", "1")).toBe(before);
+	const ids = [await deliver("after", "1"), await deliver("after", "2")];
+	expect(ids[1]).not.toBe(ids[0]);
+	expect([await deliver("after", "1"), await deliver("after", "2")]).toEqual(
+		ids,
+	);
+	await fixture.archiveAll();
+	expect(await fixture.storedIds()).toEqual(
+		expect.arrayContaining([before, ...ids]),
+	);
+});

@@ -185,17 +185,19 @@ test("what a version without lists has stored, compacted or not, is listed besid
 	expect(await running.lister.look(Date.now(), signal)).toBe(0);
 });
 
-test("a list that is wrong, lost or of an archive that woke up late is right after the next look", async () => {
+test("a list that is wrong, lost or of an archive that woke up late is right a day later", async () => {
 	const fixture = await CompactionFixture.open(servers, 4);
-	const { archive, bodies, signal } = fixture;
+	const { archive, bodies, running, signal } = fixture;
 	const key = archive.keys.list(fixture.due(), archive.shard);
 	await archive.writeLists();
 	const late = (await archive.store.get(key))!;
 	await fixture.compactor().look(Date.now(), signal);
 	const lake = await openLake(archive);
 	expect(await lake.bodies()).toEqual(bodies);
-	for (const content of [late, `${late}${late}`, undefined]) {
+	const contents = [late, `${late}${late}`, undefined];
+	for (const [days, content] of contents.entries()) {
 		await archive.tamper(key, content);
+		await running.lister.look(Date.now() + (days + 1) * dayMs, signal);
 		expect(await lake.bodies()).toEqual(bodies);
 		expect(await archive.store.get(key)).toContain("/compacted-");
 	}

@@ -129,17 +129,27 @@ export function tryBodies(destination: keyof typeof ways): void {
 							0,
 							'{"s":"ü","i":9007199254740993,"f":1.25,"b":true,"t":"2026-03-01T12:00:00.5+02:00","d":"2026-02-28","j":{"a":[1]}}',
 						),
-						// As a form is stored.
-						eventOf(
-							1,
-							'{"s":"","i":"12","f":"0.5","b":"false","t":"2026-03-01T12:00:00Z","d":"2026-02-28","j":"x"}',
-						),
+						{
+							...eventOf(
+								1,
+								'{"s":"","i":"12","f":"0.5","b":"false","t":"2026-03-01T12:00:00Z","d":"2026-02-28","j":"x"}',
+							),
+							kind: "form",
+						},
 						eventOf(
 							2,
 							'{"s":[],"i":"x","f":"x","b":0,"t":"2026-03-01","d":"2026-02-30","j":null}',
 						),
 						eventOf(3, '{"i":1.5,"half a pair":"\\ud800"}'),
 						eventOf(4, "7"),
+						// Whoever filled the form left all of it empty.
+						{
+							...eventOf(
+								5,
+								'{"s":"","i":"","f":"","b":"","t":"","d":"","j":""}',
+							),
+							kind: "form",
+						},
 					],
 				],
 			}),
@@ -157,7 +167,7 @@ export function tryBodies(destination: keyof typeof ways): void {
 		);
 		expect(end.exitCode, end.log).toBe(0);
 		expect(end.result).toMatchObject({
-			rows: 5,
+			rows: 6,
 			unfitValues: expect.arrayContaining([
 				expect.objectContaining({ column: "i", rows: 2 }),
 				...["s", "f", "b", "t", "d"].map((each) =>
@@ -189,6 +199,7 @@ export function tryBodies(destination: keyof typeof ways): void {
 				'"x"',
 			],
 			...Array(3).fill(Array(7).fill(null)),
+			["", ...Array(6).fill(null)],
 		]);
 		const types = await rows(
 			`select column_type from (describe ${table}) where length(column_name) = 1 order by column_name`,

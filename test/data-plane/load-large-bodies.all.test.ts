@@ -1,5 +1,5 @@
 // In make test: ingest/load/load-days.test.ts
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";
 import type { ObjectEvent } from "../support/examples/parquet-object.ts";
@@ -68,7 +68,7 @@ test("bodies that don't fit into memory at once are loaded, and so is every Run 
 	const again = await load(second, { env: {} });
 	expect(again.exitCode, again.log).toBe(0);
 	expect(await rows(perDay)).toEqual([["2026-03-02", 2_600, 2_600, true]]);
-}, 120_000);
+});
 
 test("a table keeps its other days, its columns and what people gave it while a day of large bodies is replaced", async () => {
 	const { manifest, load, rows, change } = await loadFixture();
@@ -113,7 +113,45 @@ test("a table keeps its other days, its columns and what people gave it while a 
 	expect(await rows("select index_name from duckdb_indexes()")).toEqual([
 		["by_id"],
 	]);
-}, 120_000);
+});
+
+test("a Run adds more large bodies than the table has, and records the day without its rows in memory", async () => {
+	const { manifest, load, rows } = await loadFixture();
+	const date = "2026-03-01";
+	const dayOf = (count: number, tag: string) =>
+		manifest({
+			[date]: inObjectsOf(12, largeEvents(date, count, 700_000, tag)),
+		});
+	const input = { adds: true as const };
+	const few = await dayOf(36, "a");
+	const first = await load(few, { input });
+	expect(first.exitCode, first.log).toBe(0);
+	const more = await dayOf(288, "b");
+	const all = [few, more].map(({ dates }) => dates[0]!);
+	const next = {
+		...more,
+		dates: [
+			{
+				date,
+				rows: 324,
+				objects: all.flatMap(({ objects }) => objects),
+			},
+		],
+	};
+	const added = await load(next, { input, env: {} });
+	expect(added.exitCode, added.log).toBe(0);
+	expect(added.result).toMatchObject({ outcome: "Succeeded", addedRows: 288 });
+	expect(await rows(perDay)).toEqual([[date, 324, 324, true]]);
+	// What was recorded is what the table holds, as another Run finds.
+	const later = {
+		...next,
+		run: randomUUID(),
+		snapshotTime: new Date().toISOString(),
+	};
+	const again = await load(later, { input });
+	expect(again.result).toMatchObject({ addedRows: 0, unchangedDates: 1 });
+	expect(again.result).not.toHaveProperty("repairedDates");
+});
 
 test("they are loaded into BigQuery, too", async () => {
 	const { manifest, load, rows } = await bigQueryFixture();
@@ -127,7 +165,7 @@ test("they are loaded into BigQuery, too", async () => {
 			"select count(*)::int, count(distinct body)::int from shop.orders",
 		),
 	).toEqual([[400, 400]]);
-}, 120_000);
+});
 
 test.each([
 	["DuckDB", loadFixture, "orders"],
@@ -160,5 +198,4 @@ test.each([
 			[[15_000]],
 		);
 	},
-	120_000,
 );

@@ -20,6 +20,7 @@ import {
 	reloadSubject,
 } from "../../packages/contracts/nats.ts";
 import { openWatched, readEntries } from "../../packages/streams/changes.ts";
+import { streamOf } from "../../packages/streams/made-streams.ts";
 import {
 	configurations,
 	mayPublish,
@@ -39,6 +40,8 @@ beforeAll(async () => {
 });
 
 afterAll(() => scene.stop());
+
+const strangers = ["receive", "operator", "api", "notify"] as const;
 
 /** Who may what, as docs/security.md tells people: a line for each user. */
 const told = new Map(
@@ -108,6 +111,34 @@ test.each(natsRoles)(
 	300_000,
 );
 
+test("archive reaches all of its account, and no inbox of another", async () => {
+	const heard: string[] = [];
+	for (const role of strangers)
+		scene.as[role].subscribe(`_INBOX_${role}.victim`, {
+			callback: (_, { subject }) => void heard.push(subject),
+		});
+	for (const role of strangers) await scene.as[role].flush();
+	scene.heard.length = 0;
+	const { archive } = scene.as;
+	for (const role of strangers) {
+		const victim = `_INBOX_${role}.victim`;
+		archive.publish("$JS.API.INFO", "", { reply: victim });
+		const config = { deliver_subject: victim, ack_policy: "none" };
+		archive.publish(
+			`$JS.API.CONSUMER.CREATE.${streamOf(bucket.routes)}`,
+			JSON.stringify({ stream_name: streamOf(bucket.routes), config }),
+		);
+	}
+	await (await new Kvm(admin).open(bucket.routes)).put("source.victim", "1");
+	await scene.barrier("archive");
+	for (const role of strangers) {
+		expect(scene.heard).toContain(`_INBOX_${role}.victim`);
+		await scene.as[role].flush();
+	}
+	expect(heard).toEqual([]);
+	await scene.restore();
+});
+
 test("no user can acknowledge or name another's order by a reply subject", async () => {
 	const order = notifications.subject("shop");
 	await admin.request(order, "{}");
@@ -129,7 +160,6 @@ test("no user can acknowledge or name another's order by a reply subject", async
 	expect(scene.heard).not.toContain(ack);
 });
 
-const strangers = ["receive", "operator", "api", "notify"] as const;
 const of = (role: NatsRole) => strangers.filter((one) => one !== role);
 const attempts: [what: string, by: readonly NatsRole[], subject: string][] = [
 	["lists source keys", ["api", "notify"], inspection(bucket.sourceKeys)],

@@ -4,7 +4,6 @@ import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { answerRoles } from "../../ingest/archive/stream-maker.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { IdempotencyBucket } from "../../ingest/wire/idempotency-bucket.ts";
@@ -19,6 +18,7 @@ import {
 } from "../../packages/contracts/nats.ts";
 import { openWatched } from "../../packages/streams/changes.ts";
 import { haveMade } from "../../packages/streams/made-streams.ts";
+import { answerRoles } from "../../packages/streams/stream-maker.ts";
 import { makeEach } from "../support/fixtures/nats/accounts.ts";
 import {
 	type ReloadedNats,
@@ -109,4 +109,4 @@ test("each role reaches the streams and the other roles from each server", async
 		expect(await taken?.ackAck()).toBe(true);
 		await haveMade(await as("api", server), rates.stream, 3);
 	}
-}, 180_000);
+});

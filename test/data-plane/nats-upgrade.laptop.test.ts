@@ -4,13 +4,13 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { makeStreams } from "../../ingest/archive/stream-maker.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { haveMade, streamOf } from "../../packages/streams/made-streams.ts";
+import { makeStreams } from "../../packages/streams/stream-maker.ts";
 import {
 	connectAdmin,
 	createShardStream,

@@ -21,7 +21,7 @@ import {
 	natsRoles,
 } from "../../operator/install/nats-users.ts";
 import { NotificationOutbox } from "../../operator/notification/outbox.ts";
-import { furtherKey, releasedKey } from "../../packages/contracts/ledger.ts";
+import { addedKey, furtherKey } from "../../packages/contracts/ledger.ts";
 import type { LogAnswer } from "../../packages/contracts/manifest.ts";
 import {
 	bucket,
@@ -354,7 +354,7 @@ test("the API reads what archive counted of a Source whose key it knows, and of 
 		sourceKey: key,
 		released: { "2026-03-01": { events: 3, imported: 0, releases: 1 } },
 	};
-	await put(releasedKey(key), released);
+	await put(addedKey(key), released);
 	const read = readCountsFrom(() => as.api);
 	const counts = await read(key, [0, 7]);
 	expect(counts.ledger?.archived).toEqual({ "2026-03-01": 1, "2026-03-02": 2 });

@@ -4,7 +4,6 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { jetstreamManager, type StreamAPI } from "@nats-io/jetstream";
-import { connect } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { ensurePki, type Pki } from "../../local/servers/pki.ts";
 import type { SealedWebhook } from "../../operator/notification/webhooks.ts";
@@ -28,6 +27,7 @@ import {
 	startWebhookReceiver,
 } from "../support/fixtures/notifications/webhook-receiver.ts";
 import { type RoleServer, startRole } from "../support/servers/role-server.ts";
+import { connectAs } from "../support/servers/servers.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /* From the operator's word to the receiver's server, with NATS and processes of notify. */
@@ -233,13 +233,7 @@ test("notify fetches public keys for receive: by https, from an address that may
 		server.close();
 	});
 	const { port } = server.address() as AddressInfo;
-	const { host, username, password } = new URL(scene.nats.urlFor("receive"));
-	const receive = await connect({
-		servers: host,
-		user: username,
-		pass: password,
-		inboxPrefix: "_INBOX_receive",
-	});
+	const receive = await connectAs(scene.nats, "receive");
 	onTestFinished(() => receive.close());
 	const answerTo = async (url: string) =>
 		(

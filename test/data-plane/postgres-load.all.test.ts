@@ -3,15 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import {
-	afterAll,
-	afterEach,
-	beforeAll,
-	expect,
-	onTestFinished,
-	test,
-	vi,
-} from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
 	fileEnv,
@@ -25,22 +17,16 @@ import {
 	columns,
 	eventsOf,
 } from "../support/fixtures/data-plane/load-fixture.ts";
-import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
 import {
-	isRoot,
-	type PostgresServer,
-	startPostgres,
-} from "../support/servers/postgres.ts";
+	postgresFixture,
+	postgresOfFile,
+} from "../support/fixtures/data-plane/postgres-fixture.ts";
+import { isRoot } from "../support/servers/postgres.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 
 /* What a Run and a check do on Postgres: what they read and remember, and how they end. */
 
-let server: PostgresServer;
-beforeAll(async () => {
-	server = await startPostgres();
-});
-afterAll(() => server?.stop());
-afterEach(() => void vi.unstubAllEnvs());
+const server = postgresOfFile();
 
 /** As a Job of that input reads them. */
 async function rowsOf(input: PostgresInput, sql: string): Promise<unknown[]> {
@@ -58,7 +44,7 @@ const perDate =
 	"SELECT date, count(*), count(DISTINCT event_id) FROM webhooks.orders GROUP BY date ORDER BY date";
 
 test("a Run that adds reads no row of a day that nobody has changed, and counts what is beside its dates all the same", async () => {
-	const { manifest, sql, ...fixture } = await postgresFixture(server);
+	const { manifest, sql, ...fixture } = await postgresFixture(server());
 	const ofDay = async (tag: string, rows: number) =>
 		manifest({ "2026-03-02": [eventsOf("2026-03-02", rows, tag)] });
 	let second = 0;
@@ -105,7 +91,7 @@ test("a Run that adds reads no row of a day that nobody has changed, and counts 
 });
 
 test("a day of long ago is added to like any other, and what somebody changed in it is found, though the record has one entry for it", async () => {
-	const { manifest, loaded, sql, database } = await postgresFixture(server);
+	const { manifest, loaded, sql, database } = await postgresFixture(server());
 	const [date, today] = ["2026-01-01", "2026-06-01"];
 	const table = {
 		...{ name: "orders", description: "" },
@@ -145,7 +131,7 @@ test("a day of long ago is added to like any other, and what somebody changed in
 	await add(today!, "d");
 	expect(await record()).toEqual([["1", "9", "3", "3"]]);
 	// What Postgres counted is lost by a crash, too. The rows' transactions tell then.
-	await server.rows("SELECT pg_stat_reset()", database);
+	await server().rows("SELECT pg_stat_reset()", database);
 	const added = await add(date!, "e", [date!, today!]);
 	expect(added).toMatchObject({
 		...{ addedRows: 3, unchangedDates: 1 },
@@ -179,8 +165,8 @@ async function smallDisk(user: string, database: string) {
 	const { directory, grow } = await memoryDisk("8m");
 	onTestFinished(async () => {
 		// Or the server has pages left to write to a disk that is gone, and fails at whatever needs their room next.
-		await server.rows(`DROP DATABASE ${database} WITH (FORCE)`);
-		await server.rows(`DROP TABLESPACE small_${database}`);
+		await server().rows(`DROP DATABASE ${database} WITH (FORCE)`);
+		await server().rows(`DROP TABLESPACE small_${database}`);
 	});
 	await mkdir(join(directory, "space"), { mode: 0o777 });
 	if (isRoot) await chown(join(directory, "space"), 65_534, 65_534);
@@ -189,7 +175,7 @@ async function smallDisk(user: string, database: string) {
 		`GRANT CREATE ON TABLESPACE small_${database} TO ${user}`,
 		`ALTER ROLE ${user} SET default_tablespace = small_${database}`,
 	])
-		await server.rows(sql);
+		await server().rows(sql);
 	return { grow: () => grow("256m") };
 }
 
@@ -197,7 +183,7 @@ test.skipIf(!isRoot)(
 	"on a full disk a Run fails with the server's words, the day stays what it was, and once there is room the next one loads it",
 	async () => {
 		const { manifest, load, loaded, sql, user, database } =
-			await postgresFixture(server);
+			await postgresFixture(server());
 		const disk = await smallDisk(user, database);
 		const date = "2026-03-01";
 		const before = eventsOf(date, 3, "a");
@@ -228,19 +214,20 @@ test.each([
 	["no such host", { host: "nowhere.invalid" }, "PostgresUnavailable"],
 	["a metadata address", { host: "169.254.169.254" }, "HostNotAllowed"],
 	["a loopback address in a cluster", { isLocal: false }, "HostNotAllowed"],
-	["no encryption offered", { sslMode: "verify-full" }, "CertificateRefused"],
+	["no encryption offered", { sslMode: "verify-full" }, "EncryptionMissing"],
 	["no such database", { database: "nothing" }, "DatabaseMissing"],
 	["no such schema", { schema: "nothing" }, "DatabaseMissing"],
 	["no right", { schema: "pg_catalog" }, "PermissionDenied"],
 ])("a check with %s says so", async (_, change, code) => {
-	const { destination, env } = await postgresFixture(server);
+	const { destination, env } = await postgresFixture(server());
 	const { result } = await checkDestination({ ...destination, ...change }, env);
 	expect(result).toMatchObject({ outcome: "Failed", error: { code } });
 });
 
 test("a statement, a wait for a lock and a transaction that does nothing have an end, of who reads and of a load", async () => {
-	const { destination, manifest, loaded, sql, user } =
-		await postgresFixture(server);
+	const { destination, manifest, loaded, sql, user } = await postgresFixture(
+		server(),
+	);
 	const daysOf = (count: number, tag: string) =>
 		manifest({ "2026-03-01": [eventsOf("2026-03-01", count, tag)] });
 	const settings =
@@ -262,7 +249,7 @@ test("a server that takes a connection and says nothing is given up", async () =
 	const silent = createServer((socket) => socket.on("error", () => undefined));
 	silent.listen(0, "127.0.0.1");
 	onTestFinished(() => void silent.close());
-	const { destination, env } = await postgresFixture(server);
+	const { destination, env } = await postgresFixture(server());
 	const { port } = silent.address() as { port: number };
 	const { result } = await checkDestination({ ...destination, port }, env);
 	expect(result).toMatchObject({
@@ -272,8 +259,9 @@ test("a server that takes a connection and says nothing is given up", async () =
 });
 
 test("what the Destination leaves out of host, port and database, a Job finds in the Secret, as CloudNativePG makes one, and the Destination wins", async () => {
-	const { destination, user, password, database } =
-		await postgresFixture(server);
+	const { destination, user, password, database } = await postgresFixture(
+		server(),
+	);
 	const bound = boundInput(destination);
 	const { host, port, database: _, ...without } = bound;
 	const ofCluster: Record<string, string> = {

@@ -1,22 +1,16 @@
 // In make test: test/data-plane/load.laptop.test.ts
 import { randomBytes } from "node:crypto";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { BodyValueType, LoadInput } from "../../packages/contracts/job.ts";
 import { columns } from "../support/fixtures/data-plane/load-fixture.ts";
-import { postgresFixture } from "../support/fixtures/data-plane/postgres-fixture.ts";
 import {
-	type PostgresServer,
-	startPostgres,
-} from "../support/servers/postgres.ts";
+	postgresFixture,
+	postgresOfFile,
+} from "../support/fixtures/data-plane/postgres-fixture.ts";
 
 /* What Postgres holds of a body and its values, and what it can't hold. */
 
-let server: PostgresServer;
-beforeAll(async () => {
-	server = await startPostgres();
-});
-afterAll(() => server?.stop());
-afterEach(() => void vi.unstubAllEnvs());
+const server = postgresOfFile();
 
 const odd: [what: string, json: string, fits: boolean][] = [
 	["an object", '{"a": [1, "\\u00e9"], "b": 1.50}', true],
@@ -39,7 +33,7 @@ const odd: [what: string, json: string, fits: boolean][] = [
 ];
 
 test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and so is a text with NUL", async () => {
-	const { manifest, loaded, sql } = await postgresFixture(server);
+	const { manifest, loaded, sql } = await postgresFixture(server());
 	const input: Partial<LoadInput> = {
 		table: {
 			name: "orders",
@@ -101,7 +95,7 @@ test("a body is jsonb by choice; what jsonb can't hold is NULL and counted, and 
 });
 
 test("what Postgres can't hold counts of the events that a filter wants, too", async () => {
-	const { manifest, loaded } = await postgresFixture(server);
+	const { manifest, loaded } = await postgresFixture(server());
 	const events = ["yes", "no"].map((keep, index) => ({
 		event_id: keep,
 		timestampMs: Date.UTC(2026, 2, 1) + index,
@@ -127,7 +121,7 @@ test("what Postgres can't hold counts of the events that a filter wants, too", a
 });
 
 test("a value that Postgres refuses for its size is named by its event and column, and nothing changes", async () => {
-	const { manifest, load, loaded, sql } = await postgresFixture(server);
+	const { manifest, load, loaded, sql } = await postgresFixture(server());
 	const input: Partial<LoadInput> = {
 		table: {
 			name: "orders",
@@ -172,7 +166,7 @@ test("a value that Postgres refuses for its size is named by its event and colum
 });
 
 test("a typed column has the value that was written, to the last digit and at the type's limits", async () => {
-	const { manifest, loaded, sql } = await postgresFixture(server);
+	const { manifest, loaded, sql } = await postgresFixture(server());
 	const decimal = (precision: number, scale: number) =>
 		({ type: "Decimal", precision, scale }) as const;
 	const tried: [type: BodyValueType, written: string[], stored?: string[]][] = [
@@ -255,7 +249,7 @@ test("a typed column has the value that was written, to the last digit and at th
 });
 
 test("a body of text is byte for byte what was sent", async () => {
-	const { manifest, loaded, sql } = await postgresFixture(server);
+	const { manifest, loaded, sql } = await postgresFixture(server());
 	const bodies = [
 		...odd.map(([, body]) => body),
 		'"\\N"',

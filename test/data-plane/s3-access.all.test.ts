@@ -1,4 +1,4 @@
-// In make test: ingest/archive/s3/store-settings.test.ts
+// In make test: packages/bucket/store-settings.test.ts
 import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

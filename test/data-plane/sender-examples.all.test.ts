@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { stringify } from "uuid";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -32,6 +32,7 @@ import {
 	secret,
 	traffic,
 } from "../support/senders/provider-requests.ts";
+import { connectAs } from "../support/servers/servers.ts";
 
 /* Each example of docs/senders.md and examples/senders: operator's half of the way, then what its provider sends to a real receive. */
 
@@ -42,12 +43,12 @@ const byFile = new Map<string, Source>(
 	files.map((path) => [basename(path, ".yaml"), parse(read(path))]),
 );
 const onPage = new Map<string, Source>(
-	[...read("docs/senders.md").matchAll(/^```yaml\n(.*?)^```/gms)].map(
-		([, yaml]) => {
+	globSync("docs/{senders,senders/*,reference/senders}.md", { cwd: root })
+		.flatMap((page) => [...read(page).matchAll(/^```yaml\n(.*?)^```/gms)])
+		.map(([, yaml]) => {
 			const source = parse(yaml!) as Source;
 			return [source.metadata.name, source];
-		},
-	),
+		}),
 );
 let fixture: ReceiveFixture;
 let nats: NatsConnection;
@@ -57,13 +58,7 @@ beforeAll(async () => {
 	fixture = await startReceiveFixture();
 	await openKeyBucket(fixture.admin, { maxKeys: 1_000, replicas: 1 });
 	// Notify's side, which fetches keys. Only who publishes them is a double.
-	const { host, username, password } = new URL(fixture.nats.urlFor("notify"));
-	nats = await connect({
-		servers: host,
-		user: username,
-		pass: password,
-		inboxPrefix: "_INBOX_notify",
-	});
+	nats = await connectAs(fixture.nats, "notify");
 	const texts = { ...published, [topic.certificateURL]: topic.certificate };
 	const get = async (url: string) => ({ text: texts[url] ?? "" });
 	const log = createLog("test");
@@ -215,6 +210,17 @@ describe.each(all)("%s", (_, example, provider) => {
 			else expect(answer.status).toBe(200);
 		expect(await storedIds(url)).toHaveLength(provider.hasKey ? 1 : 2);
 	});
+
+	test.runIf(provider.elsewhere)(
+		"sends an event for two subscriptions, which are two events",
+		async () => {
+			const { length } = await storedIds(url);
+			const other = await provider.elsewhere!(url);
+			for (const _ of [1, 2])
+				expect((await answerTo(url, other)).status).toBe(200);
+			expect(await storedIds(url)).toHaveLength(length + 1);
+		},
+	);
 
 	test.skipIf(provider.isOpen)(
 		"is the only one whose events are stored",

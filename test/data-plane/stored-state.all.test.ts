@@ -106,10 +106,12 @@ test("what version 0.1 stored is read, answered for and gone on with", async () 
 	// That version wrote no lists. By the ledgers of its dates, should the index have forgotten them, and then by what it holds.
 	const lake = await openLake(archive);
 	const { signal } = new AbortController();
-	expect(await lister.lookBack(Date.now(), signal)).toBe(3);
+	expect(await lister.lookBack(Date.now(), signal)).toBe(2);
 	await lake.look();
+	// What was released belongs to no date's ledger.
 	const found = (await lake.bodiesFound()).map((body) => JSON.parse(body));
-	expect(found.sort()).toEqual(loaded.toSorted());
+	expect(loaded).toEqual(expect.arrayContaining(found));
+	expect(found).toHaveLength(loaded.length - 1);
 	const all = (await lake.bodies()).map((body) => JSON.parse(body));
 	expect(all).toEqual(expect.arrayContaining(loaded));
 	expect(all).toHaveLength(loaded.length + 1);

@@ -9,15 +9,11 @@ import {
 	inputs,
 	manifestOf,
 	second,
-	storeScene,
 } from "../support/fixtures/data-plane/stored-scene.ts";
+import { readState } from "../support/fixtures/data-plane/stored-state.ts";
 import {
-	readState,
-	writeState,
-} from "../support/fixtures/data-plane/stored-state.ts";
-import {
-	type KeepingServers,
-	keepingWarehouses,
+	type RestoringServers,
+	restoringWarehouses,
 } from "../support/fixtures/data-plane/stored-tables.ts";
 import { startServers } from "../support/servers/archive-servers.ts";
 import { startClickHouse } from "../support/servers/clickhouse/server.ts";
@@ -39,7 +35,7 @@ const expected = {
 	orders_of_other: "dispute1 import1 odd1 odd2 refund1",
 };
 
-function lazyServers(): KeepingServers {
+function lazyServers(): RestoringServers {
 	const started: Promise<TestServer>[] = [];
 	afterAll(async () => {
 		for (const server of await Promise.all(started)) await server.stop();
@@ -72,7 +68,7 @@ export function goesOnWithTables(types: string[]): void {
 			const archive = await ArchiveFixture.restore(stores, state);
 			const { flush } = await archive.start();
 			await flush();
-			const warehouse = await keepingWarehouses[type]!(servers);
+			const warehouse = await restoringWarehouses[type]!(servers);
 			await warehouse.restore(state.tables![type]);
 			const tagsOf = async (table: string) => {
 				const rows = await warehouse.rows(
@@ -133,23 +129,4 @@ export function goesOnWithTables(types: string[]): void {
 			).toEqual([]);
 		},
 	);
-}
-
-/** Writes what today's code stores into the corpus, as a file of this name. */
-export function freezes(name: string): void {
-	const servers = lazyServers();
-	test(`what is stored today is kept as ${name}`, async () => {
-		const stores = await startServers();
-		onTestFinished(() => stores.stop());
-		const warehouses = Object.fromEntries(
-			await Promise.all(
-				Object.entries(keepingWarehouses).map(async ([type, open]) => [
-					type,
-					await open(servers),
-				]),
-			),
-		);
-		const state = await storeScene(stores, warehouses);
-		await writeState(state, join(corpus, `${name}.json.gz`));
-	});
 }

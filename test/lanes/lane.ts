@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { LaneEnd, VitestReport } from "./report.ts";
 import { endedChildrenSeconds, readCpuSeconds, sumUp } from "./report.ts";
+import { withSecondTry } from "./second-try.ts";
 import { endingOf, type Tier } from "./tiers.ts";
 
 export interface LaneOptions {
@@ -14,12 +15,14 @@ export interface LaneOptions {
 	project: string;
 	tier: Tier;
 	/** Which part of them, such as "1/4"; all if undefined. */
-	shard?: string;
+	shard?: string | undefined;
 	root: string;
 	/** Folder of the JSON reports. */
 	reports: string;
 	/** Failures after which the lane gives up. */
 	hopeless: number;
+	/** Only these files, by their path from the root. */
+	files?: string[];
 }
 
 /** One vitest process. */
@@ -33,6 +36,21 @@ export class Lane implements LaneEnd {
 
 	constructor(options: LaneOptions) {
 		this.#options = options;
+	}
+
+	/** Runs some of its files again, alone, and takes their results for its own. */
+	async tryAgain(files: string[]): Promise<void> {
+		const options = this.#options;
+		const second = new Lane({
+			...options,
+			name: `${options.name}-again`,
+			shard: undefined,
+			files,
+		});
+		await second.run();
+		if (!this.report || !second.report) return;
+		this.report = withSecondTry(this.report, second.report);
+		this.exitCode = second.exitCode;
 	}
 
 	get summary(): string {
@@ -49,7 +67,7 @@ export class Lane implements LaneEnd {
 
 	/** Prints vitest's lines, each with the lane's name before it. */
 	async run(): Promise<void> {
-		const { name, project, tier, shard, root, reports, hopeless } =
+		const { name, project, tier, shard, root, reports, hopeless, files } =
 			this.#options;
 		const startedMs = performance.now();
 		const file = join(reports, `${name}.json`);
@@ -65,7 +83,7 @@ export class Lane implements LaneEnd {
 				"--project",
 				project,
 				...(shard ? ["--shard", shard] : []),
-				...(tier === "check" ? [] : [endingOf(tier)]),
+				...(files ?? (tier === "check" ? [] : [endingOf(tier)])),
 			],
 			{
 				cwd: root,

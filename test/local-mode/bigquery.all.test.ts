@@ -17,6 +17,7 @@ import {
 } from "../support/doubles/bigquery/server.ts";
 import {
 	bigQueryErrors,
+	namedJob,
 	wordsOfPipeline,
 } from "../support/examples/bigquery-errors.ts";
 import { send, untilKnown } from "../support/senders/http-client.ts";
@@ -218,10 +219,18 @@ test("a request that BigQuery refuses, and a job that it fails: the Pipeline say
 		await createRun(run);
 		await end(run, "Failed");
 		await vi.waitFor(
-			async () =>
-				expect(
-					await local.run("kubectl", "describe", "pipeline", "orders"),
-				).toContain(wordsOfPipeline(error, run)),
+			async () => {
+				const said = await local.run(
+					"kubectl",
+					"describe",
+					"pipeline",
+					"orders",
+				);
+				expect(namedJob.test(said)).toBe(status === 0);
+				expect(said.replace(namedJob, "")).toContain(
+					wordsOfPipeline(error, run),
+				);
+			},
 			{ timeout: 120_000, interval: 200 },
 		);
 		expect(await double.sql("from events.orders")).toEqual(before);

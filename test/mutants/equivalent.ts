@@ -12,8 +12,8 @@ const committer = "ingest/receive/commit/committer.ts";
 const buildsOnce =
 	"spares a deferred call for each event of a turn; a second build does nothing";
 
-const claims = "ingest/receive/commit/claims.ts";
-const noClaims = "an account with 0 claims counts like one that isn't there";
+const room = "packages/fair/fair-room.ts";
+const nothingTaken = "an owner of 0 counts like one that isn't there";
 
 const schedule = "crds/schedule.ts";
 const timing = "operator/pipeline/timing.ts";
@@ -57,16 +57,16 @@ export const equivalents: Equivalent[] = [
 		reason: "events that just fit are all chosen fairly, too, in their order",
 	},
 	{
-		file: claims,
+		file: room,
 		original: "left > 0",
 		replacement: "true",
-		reason: noClaims,
+		reason: nothingTaken,
 	},
 	{
-		file: claims,
+		file: room,
 		original: "left > 0",
 		replacement: "left >= 0",
-		reason: noClaims,
+		reason: nothingTaken,
 	},
 	{
 		file: "operator/pipeline/run-history.ts",
@@ -76,14 +76,14 @@ export const equivalents: Equivalent[] = [
 	},
 	{
 		file: timing,
-		original: "canStart || patienceMs < Infinity",
+		original: "canStart || timeoutMs < Infinity",
 		replacement: "true",
 		reason: sparesSearch,
 	},
 	{
 		file: timing,
-		original: "patienceMs < Infinity",
-		replacement: "patienceMs <= Infinity",
+		original: "timeoutMs < Infinity",
+		replacement: "timeoutMs <= Infinity",
 		reason: sparesSearch,
 	},
 	{
@@ -111,6 +111,18 @@ export const equivalents: Equivalent[] = [
 		reason: "the highest number is stored or voided, so no gap begins with it",
 	},
 	{
+		file: "ingest/archive/decide/frame-numbers.ts",
+		original: "movedMs === 0",
+		replacement: "false",
+		reason: "spares copying what doesn't move",
+	},
+	{
+		file: "operator/pipeline/load-quota.ts",
+		original: "loadsPerDay / count < loadsPerTableAndDay",
+		replacement: "loadsPerDay / count <= loadsPerTableAndDay",
+		reason: "no number of tables gives each of them just the quota of a table",
+	},
+	{
 		file: deviations,
 		original: "!violations.includes('\"violations\":')",
 		replacement: "false",
@@ -129,21 +141,9 @@ export const equivalents: Equivalent[] = [
 		reason: sparesParsing,
 	},
 	{
-		file: deviations,
-		original: "a < b",
-		replacement: "a <= b",
-		reason: "no two entries have the same key",
-	},
-	{
-		file: deviations,
-		original: "a > b",
-		replacement: "a >= b",
-		reason: "equal times are the same text",
-	},
-	{
 		file: "operator/pipeline/plan-dates.ts",
-		original: 'dateRange.end === "Today"',
-		replacement: "false",
+		original: 'end !== "Today"',
+		replacement: "true",
 		reason: "the word Today sorts after every date",
 	},
 ];

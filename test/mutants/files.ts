@@ -1,5 +1,6 @@
 /** The pure decisions: state and time in, actions out. `make mutants` changes each of their expressions in turn. */
 export const decisions = [
+	"packages/fair/fair-room.ts",
 	"packages/kube/reconcile/lease-decision.ts",
 	"operator/**/decide.ts",
 	"operator/{api-secret,move-plan,served-namespaces}.ts",
@@ -11,7 +12,7 @@ export const decisions = [
 	"crds/schedule.ts",
 	"ingest/archive/decide/*.ts",
 	"packages/warehouses/*/load/plan.ts",
-	"packages/warehouses/load/table-owner.ts",
+	"packages/warehouses/load/table-mark.ts",
 	"ingest/load/load-days.ts",
 	"ingest/receive/commit/{committer,claims,frame-builder}.ts",
 ];

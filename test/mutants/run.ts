@@ -77,6 +77,8 @@ function mutate(files: string[]): void {
 			ignoreStatic: true,
 			concurrency: 2,
 			timeoutMS: 3_000,
+			// Of all unit tests on a busy machine; five are Stryker's default.
+			dryRunTimeoutMinutes: 30,
 			reporters: ["json", "progress-append-only"],
 			jsonReporter: { fileName: report },
 			// A sandbox outside .tidemill, which the tests' file patterns leave out.

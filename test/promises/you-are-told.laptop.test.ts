@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Source } from "../../crds/generated/types.ts";
+import { locateHome } from "../../local/machine/home.ts";
 import {
 	signingKey,
 	startWebhookReceiver,
@@ -16,6 +18,7 @@ import {
 	type LocalMode,
 	openLocalMode,
 } from "../support/servers/local-mode.ts";
+import { startPostgres } from "../support/servers/postgres.ts";
 
 /* README: "You are told." What works, what doesn't, why, and what to do, by kubectl alone. */
 
@@ -211,6 +214,107 @@ test("a Pipeline says why its table and its Source or its values don't fit, with
 	await becomesReady("pipeline/fitting");
 	await loaded("fitting-third");
 	expect(await rows()).toEqual([]);
+});
+
+test("a Run says what refuses a row, and nothing of the row, to whoever may see Runs and not events", async () => {
+	const server = await startPostgres();
+	onTestFinished(() => server.stop());
+	const { port, user, password } = server;
+	await kubectl(
+		...["create", "secret", "generic", "postgres"],
+		...[
+			`--from-literal=username=${user}`,
+			`--from-literal=password=${password}`,
+		],
+	);
+	await kubectl("label", "secret", "postgres", "tidemill.dev/use=true");
+	await kubectl(
+		...["annotate", "secret", "postgres"],
+		`tidemill.dev/hosts=postgres+disable://127.0.0.1:${port}`,
+	);
+	await apply(`
+apiVersion: tidemill.dev/v1alpha1
+kind: Destination
+metadata: { name: guest }
+spec:
+  type: Postgres
+  postgres: { host: 127.0.0.1, port: ${port}, database: postgres, schema: public, sslMode: disable, credentials: { secretRef: { name: postgres } } }
+---
+apiVersion: tidemill.dev/v1alpha1
+kind: Pipeline
+metadata: { name: guest }
+spec: { sourceRef: { name: shop }, destinationRef: { name: guest } }
+`);
+	await becomesReady("pipeline/guest");
+	const run = async (name: string) => {
+		await apply(
+			`{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: ${name} }, spec: { pipelineRef: { name: guest } } }`,
+		);
+		return quickstart.endOf(name);
+	};
+	expect(await run("guest-first")).toMatchObject({ phase: "Succeeded" });
+	const mark = "MARKED-41c5";
+	await server.rows(
+		`ALTER TABLE guest ADD CONSTRAINT without_mail CHECK (body NOT LIKE '%${mark}%')`,
+	);
+	await sendJSON(quickstart.webhookURL, `{"email":"${mark}"}`);
+	const refused = await run("guest-refused");
+	expect(refused.error).toMatchObject({
+		code: "RowsRefused",
+		message: expect.stringMatching(
+			/refuses rows by constraint "without_mail" in table "guest_p\d+" \(SQLSTATE 23514\)\. .*Then start a new Run\./,
+		),
+	});
+	await vi.waitFor(
+		async () =>
+			expect(await kubectl("describe", "pipeline/guest")).toContain(
+				"RowsRefused",
+			),
+		soon,
+	);
+	await kubectl("create", "serviceaccount", "onlooker");
+	await kubectl(
+		...["create", "rolebinding", "onlooker"],
+		...["--clusterrole=tidemill-viewer", "--serviceaccount=told:onlooker"],
+	);
+	const token = (await kubectl("create", "token", "onlooker")).trim();
+	const url = await local.run("sh", "-c", "printf $TIDEMILL_API_URL");
+	const asked = async (path: string) => {
+		const response = await fetch(url + path, {
+			headers: { authorization: `Bearer ${token}` },
+		});
+		return response.text();
+	};
+	const { logs, s3 } = locateHome({ TIDEMILL_HOME: local.home });
+	/** The texts of the files below a folder. */
+	const textsIn = async (folder: string, isMeant = (_path: string) => true) => {
+		const found = await readdir(folder, {
+			recursive: true,
+			withFileTypes: true,
+		});
+		return Promise.all(
+			found
+				.filter((file) => file.isFile())
+				.map(({ parentPath, name }) => join(parentPath, name))
+				.filter(isMeant)
+				.map((path) => readFile(path, "utf8")),
+		);
+	};
+	// What the bucket has of Runs: their manifests, results and logs.
+	const stored = await textsIn(s3, (path) => path.includes("/runs/"));
+	expect(stored.join()).toContain("without_mail");
+	const texts = [
+		await kubectl("get", "runs,pipelines,jobs,pods,events", "-o", "yaml"),
+		await kubectl("describe", "run/guest-refused", "pipeline/guest"),
+		await asked("/runs/guest-refused"),
+		await asked("/runs/guest-refused/logs"),
+		await asked("/pipelines/guest"),
+		String(await server.rows("SELECT l::text FROM _tidemill_loads l")),
+		...stored,
+		...(await textsIn(logs)),
+	];
+	for (const text of texts.slice(0, 5)) expect(text).toContain("without_mail");
+	for (const text of texts) expect(text).not.toContain(mark);
 });
 
 test("a webhook is told of a Run that failed and of the one that succeeds after it", async () => {

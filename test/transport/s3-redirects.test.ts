@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { newS3Client } from "../../ingest/archive/s3/s3-client.ts";
 import { ensurePki, type Pki } from "../../local/servers/pki.ts";
+import { newS3Client } from "../../packages/bucket/s3-client.ts";
 
 let pki: Pki;
 beforeAll(async () => {

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { withLock } from "../../local/machine/lock.ts";
 import { writeConsoleTypes } from "./types.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -35,7 +36,7 @@ async function buildConsole(): Promise<void> {
 	process.env.CONSOLE_BUILD = name;
 	// Vite takes half a second to load.
 	const { build } = await import("vite");
-	// In a folder of its own first: an API serves the old one meanwhile, and two `make up` may build at once.
+	// In a folder of its own first: an API serves the old one meanwhile.
 	const made = `${dist}.${process.pid}`;
 	try {
 		await build({
@@ -84,4 +85,9 @@ function nameOf(types: string): string {
 	return hash.digest("hex").slice(0, 16);
 }
 
-await buildConsole();
+// Two `make up` in one clone may want it at once.
+await withLock(
+	join(root, "node_modules/.cache/console-build"),
+	() => {},
+	buildConsole,
+);

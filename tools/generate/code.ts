@@ -20,7 +20,7 @@ const sources = [
 	"package-lock.json",
 	"packages/warehouses/*.ts",
 	"packages/warehouses/*/{crd.yaml,definition.ts,local-server.ts}",
-	"tools/generate/{code-files,crd-types,json-scan}.ts",
+	"tools/generate/{code-files,crd-types}.ts",
 ];
 /** Which sources the code is of, and its files. In the folder that goes with the code, and not in one that clones may share. */
 const record = "crds/generated/made-from.json";

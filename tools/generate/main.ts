@@ -1,9 +1,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { argocdHealthFiles } from "./argocd-health.ts";
 import { chartFiles, valuesParts } from "./chart/chart-files.ts";
 import { crdFiles, withParts, writeFiles } from "./crds.ts";
 import { referenceParts } from "./reference.ts";
+import { resourcePages } from "./resources-page.ts";
+import { senderPages } from "./sender-pages.ts";
 import { warehousePages } from "./warehouse-pages.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -15,6 +18,8 @@ export function generatedFiles(): [path: string, text: string][] {
 		...argocdHealthFiles(),
 		...warehousePages(),
 		...chartFiles(),
+		...resourcePages(readResourceSchemas()),
+		...senderPages(),
 		...referencePages(),
 	];
 }

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
+import { CompactionMetrics } from "../../ingest/lake/compaction/metrics.ts";
 import { notifyMetrics } from "../../ingest/notify/deliverer.ts";
 import { observePlans, ReceiveMetrics } from "../../ingest/receive/metrics.ts";
 import {
@@ -9,6 +10,7 @@ import {
 import { registerKubeMetrics } from "../../packages/kube/metrics.ts";
 import { observeBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
+import { accountMetric } from "../../packages/streams/own-account.ts";
 import { table } from "./markdown.ts";
 
 /** A table of the metrics of each role, by what makes them. */
@@ -27,11 +29,13 @@ export const metricTables: Record<string, () => string> = {
 	},
 	"ingest/archive/write/archive-metrics.ts": () => {
 		const archive = new Registry();
-		new ArchiveMetrics(
+		const metrics = new ArchiveMetrics(
 			archive,
 			() => [],
 			async () => [],
-		).observeTails([]);
+		);
+		metrics.observeTails([]);
+		new CompactionMetrics(metrics);
 		observeCertificates(archive, []);
 		return metricTable(archive);
 	},
@@ -43,6 +47,7 @@ export const metricTables: Record<string, () => string> = {
 			{} as ObservedInformers,
 			{ overlaps: [] },
 			{ namesOf: () => [] },
+			() => false,
 		);
 		observeCertificates(operator, []);
 		return metricTable(operator);
@@ -51,6 +56,11 @@ export const metricTables: Record<string, () => string> = {
 		const kube = new Registry();
 		registerKubeMetrics(kube);
 		return metricTable(kube);
+	},
+	"packages/streams/own-account.ts": () => {
+		const each = new Registry();
+		accountMetric(each);
+		return metricTable(each);
 	},
 	"ingest/notify/deliverer.ts": () => {
 		const notify = new Registry();

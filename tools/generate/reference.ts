@@ -23,7 +23,7 @@ import { warehouses } from "../../packages/warehouses/registry.ts";
 import { commandHelp } from "./cli-page.ts";
 import { table } from "./markdown.ts";
 import { metricTables } from "./metrics-page.ts";
-import { resourceSections } from "./resources-page.ts";
+import { resourceList } from "./resources-page.ts";
 
 const code = (text: string) => `\`${text}\``;
 
@@ -58,7 +58,7 @@ export const referenceParts: Record<string, () => string> = {
 			.join(""),
 	"cli/*.ts": commandHelp,
 	"charts/tidemill/files/crds/*.yaml": () =>
-		resourceSections(readResourceSchemas()),
+		resourceList(readResourceSchemas()),
 	"ingest/archive/decide/alarm.ts": () => pairs(["Code", "What to do"], alarms),
 	"ingest/lake/request/errors.ts": () => retries(requestErrors),
 	"ingest/receive/request/refusal.ts": () =>

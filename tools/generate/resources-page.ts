@@ -1,28 +1,56 @@
 import type { ResourceSchema, Schema } from "../../crds/resource-schema.ts";
 import { prose, table } from "./markdown.ts";
 
-/** Of each resource every field with its type, default, bounds and rules. */
-export function resourceSections(resources: ResourceSchema[]): string {
-	return resources.map(section).join("\n");
+/** A page for each kind, with every field, its type, default, bounds and rules. */
+export function resourcePages(
+	resources: ResourceSchema[],
+): [path: string, text: string][] {
+	return resources.map((resource) => [
+		`docs/${pageOf(resource)}`,
+		page(resource),
+	]);
 }
 
-function section(resource: ResourceSchema): string {
+/** What there is, with a link to each page. */
+export function resourceList(resources: ResourceSchema[]): string {
+	return table(
+		["kind", "in kubectl", "what it is"],
+		resources.map((resource) => {
+			const { kind, plural, shortNames, schema } = resource;
+			const names = [plural, ...shortNames].map((name) => `\`${name}\``);
+			const link = pageOf(resource).replace("reference/", "");
+			return [`[${kind}](${link})`, names.join(", "), schema.description!];
+		}),
+	).join("\n");
+}
+
+function pageOf({ kind }: ResourceSchema): string {
+	return `reference/${kind.toLowerCase()}.md`;
+}
+
+function page(resource: ResourceSchema): string {
 	const { kind, plural, shortNames, schema } = resource;
 	const { spec, status } = schema.properties!;
 	const rules = [...rulesOf("", schema)]
 		.map((rule) => `- ${prose(rule)}\n`)
 		.join("");
-	return `## ${kind}
+	return `# ${kind}
+
+<!-- Written by "npm run generate" from charts/tidemill/files/crds/${plural}.yaml. Edit that, not this page. -->
 
 ${prose(schema.description!)} Names in kubectl: \`${plural}\`, \`${shortNames.join("`, `")}\`.
 
-${prose(spec!.description!)}
+${prose(spec!.description!)} A field with a \\* is required. \`kubectl explain ${kind.toLowerCase()}.spec\` shows the same.
+
+## Spec
 
 ${fieldTable(spec!)}
+## Rules
+
 The apiserver checks these rules:
 
 ${rules}
-### Status of a ${kind}
+## Status
 
 ${fieldTable(status!)}`;
 }

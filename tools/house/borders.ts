@@ -42,6 +42,8 @@ export const borders: Border[] = [
 		why: `${planes} It knows the languages of other programs, and nothing of what is said in them.`,
 	},
 	{ folder: "packages/fair", imports: [], why: planes },
+	{ folder: "packages/json", imports: [], why: planes },
+	{ folder: "packages/parquet", imports: [], why: planes },
 	{
 		folder: "packages/service",
 		imports: ["packages/escapes", "packages/fair"],
@@ -66,6 +68,12 @@ export const borders: Border[] = [
 		why: planes,
 	},
 	{
+		folder: "packages/bucket",
+		imports: ["packages/contracts", "packages/service"],
+		never: [kubernetesClient, "@nats-io/transport-node"],
+		why: "packages/bucket/ knows S3 and the keys of Tidemill's objects, and nothing of who writes or reads them.",
+	},
+	{
 		folder: "packages/tracking-plan",
 		imports: ["packages/contracts", "packages/service"],
 		never: [kubernetesClient, "@nats-io/transport-node"],
@@ -78,6 +86,8 @@ export const borders: Border[] = [
 			"packages/duckdb",
 			"packages/escapes",
 			"packages/fair",
+			"packages/json",
+			"packages/parquet",
 			"packages/service",
 		],
 		never: [kubernetesClient],
@@ -100,10 +110,13 @@ export const borders: Border[] = [
 	{
 		folder: "ingest",
 		imports: [
+			"packages/bucket",
 			"packages/contracts",
 			"packages/duckdb",
 			"packages/escapes",
 			"packages/fair",
+			"packages/json",
+			"packages/parquet",
 			"packages/service",
 			"packages/streams",
 			"packages/tracking-plan",

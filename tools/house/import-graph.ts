@@ -124,3 +124,15 @@ export function affectedFiles({
 		for (const { from } of importers.get(path) ?? []) affected.add(from);
 	return all.filter((path) => affected.has(path));
 }
+
+/** All files that are read when some are imported, these included; what they import lazily as well. */
+export function filesReached(
+	imports: FileImport[],
+	mains: string[],
+): Set<string> {
+	const importsOf = Map.groupBy(imports, ({ from }) => from);
+	const reached = new Set(mains);
+	for (const file of reached)
+		for (const { to } of importsOf.get(file) ?? []) reached.add(to);
+	return reached;
+}

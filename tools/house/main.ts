@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { topOf } from "./import-graph.ts";
 import { isOnTarget, measureHouse } from "./measure.ts";
+import { wordsOfPages } from "./pages.ts";
 
 /** `make house`: prints the figures beside their targets. It informs and never fails. */
 const tracked = execFileSync("git", ["ls-files", "--cached", "-z"], {
@@ -20,11 +21,15 @@ const folders = new Set(
 		.filter((path) => path.includes("/") && !path.startsWith("."))
 		.map(topOf),
 );
-const figures = measureHouse(
-	files,
-	[...folders],
-	readFileSync("CONTRIBUTING.md", "utf8"),
+const pages = new Map(
+	tracked
+		.filter((path) => path.endsWith(".md"))
+		.map((path) => [path, readFileSync(path, "utf8")]),
 );
+const figures = [
+	...measureHouse(files, [...folders], pages.get("CONTRIBUTING.md")!),
+	wordsOfPages(pages),
+];
 for (const figure of figures) {
 	const { name, value, target } = figure;
 	const goal =

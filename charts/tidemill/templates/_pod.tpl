@@ -13,10 +13,8 @@ securityContext:
   runAsNonRoot: true
   seccompProfile:
     type: RuntimeDefault
-{{- with .values.nodeSelector }}
 nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
+  {{- merge (deepCopy .values.nodeSelector) (dict "kubernetes.io/os" "linux") | toYaml | nindent 2 }}
 {{- with .values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
@@ -29,6 +27,12 @@ affinity:
 {{- with get $.values $field }}
 {{ dict $field . | toYaml }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "tidemill.revisionHistoryLimit" -}}
+{{- if ne (toString .Values.revisionHistoryLimit) "<nil>" -}}
+revisionHistoryLimit: {{ .Values.revisionHistoryLimit }}
 {{- end }}
 {{- end }}
 
@@ -148,15 +152,12 @@ Variables of a container, each name once: dict "first" (list of variables to whi
     httpGet:
       path: /readyz
       port: health
-    periodSeconds: 3
-    timeoutSeconds: 3
+    {{- toYaml $root.Values.probes.readiness | nindent 4 }}
   livenessProbe:
     httpGet:
       path: /healthz
       port: health
-    periodSeconds: 10
-    timeoutSeconds: 5
-    failureThreshold: 6
+    {{- toYaml $root.Values.probes.liveness | nindent 4 }}
   {{- with .values.resources }}
   resources:
     {{- toYaml . | nindent 4 }}

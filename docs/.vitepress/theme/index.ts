@@ -1,5 +1,7 @@
+import type { EnhanceAppContext } from "vitepress";
 import DefaultTheme from "vitepress/theme";
-import { type App, h } from "vue";
+import { h } from "vue";
+import { moved } from "../moved.ts";
 import { commandsOf } from "./commands.ts";
 import EventFlow from "./EventFlow.vue";
 import SiteFooter from "./SiteFooter.vue";
@@ -9,10 +11,20 @@ export default {
 	extends: DefaultTheme,
 	Layout: () =>
 		h(DefaultTheme.Layout, null, { "layout-bottom": () => h(SiteFooter) }),
-	enhanceApp({ app }: { app: App }) {
+	enhanceApp({ app, router, siteData }: EnhanceAppContext) {
 		app.component("EventFlow", EventFlow);
-		if (!import.meta.env.SSR)
-			document.addEventListener("click", copyCommands, { capture: true });
+		if (import.meta.env.SSR) return;
+		document.addEventListener("click", copyCommands, { capture: true });
+		const { base } = siteData.value;
+		// The address has a heading's name, which no server sees.
+		router.onBeforePageLoad = (to) => {
+			const { pathname, hash } = new URL(to, location.href);
+			const page = pathname.slice(base.length).replace(/\.html$/, "");
+			const now = moved[page + (hash || location.hash)];
+			if (now === undefined) return true;
+			location.replace(base + now);
+			return false;
+		};
 	},
 };
 

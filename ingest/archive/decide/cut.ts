@@ -261,7 +261,7 @@ export function lateEvents({ groups, firstFrame }: CutRecord): number {
 		.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** The events by the object that each belongs to, without what is left out, of all sources or of one. */
+/** The events by the object that each belongs to, without what is left out: of all sources, or of one those that count as rows. */
 export function groupEvents(
 	frames: readonly StreamFrame[],
 	repeated: readonly number[],
@@ -278,7 +278,7 @@ export function groupEvents(
 			? frame.events.filter((_, index) => !left.includes(index))
 			: frame.events;
 		for (const event of taken)
-			if (!source || isFrom(event, source)) groups.add(event);
+			if (!source || isRowOf(event, source)) groups.add(event);
 	}
 	return groups
 		.all()
@@ -286,8 +286,9 @@ export function groupEvents(
 		.sort((a, b) => (sortKey(a.group) < sortKey(b.group) ? -1 : 1));
 }
 
-function isFrom(event: FrameEvent, { account, sourceKey }: CutSource) {
-	return event.sourceKey === sourceKey && event.account === account;
+function isRowOf(event: FrameEvent, { account, sourceKey }: CutSource) {
+	const isFrom = event.sourceKey === sourceKey && event.account === account;
+	return isFrom && !event.quarantined;
 }
 
 function sortKey({ account, sourceKey, date, quarantined }: CutGroup): string {

@@ -1,3 +1,7 @@
+import type {
+	DateFolder,
+	SourceName,
+} from "../../../packages/bucket/object-keys.ts";
 import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
 	type Deviations,
@@ -12,7 +16,6 @@ import {
 } from "../../../packages/contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import { type CutLoss, framesOf, type Loss } from "../decide/loss.ts";
-import type { DateFolder, SourceName } from "../s3/object-keys.ts";
 import { DateObjects, type ReplacingOutput } from "./date-objects.ts";
 
 export interface IndexedSource {
@@ -26,6 +29,23 @@ export interface IndexedSource {
 	/** Objects in quarantine, which aren't rows of the date. A date stays as in `objects`. */
 	quarantined: Map<UtcDate, DateObjects>;
 	deviations: Map<UtcDate, Deviations>;
+}
+
+/** What a source's objects of a date are: its rows, and what is kept apart from them. */
+export const objectKinds = ["objects", "quarantined"] as const;
+export type ObjectKind = (typeof objectKinds)[number];
+
+/** One for each kind. */
+export function perKind<T>(make: (kind: ObjectKind) => T) {
+	return { objects: make("objects"), quarantined: make("quarantined") };
+}
+
+/** Of a source or a date: where the objects of a kind are. */
+export function ofKind<Name extends SourceName>(
+	name: Name,
+	kind: ObjectKind,
+): Name & Pick<DateFolder, "quarantined"> {
+	return { ...name, ...(kind === "quarantined" && { quarantined: true }) };
 }
 
 /** The sequences of a stream's newest cut. */
@@ -290,17 +310,11 @@ export function nameOfSource({ account, sourceKey }: SourceName): string {
 export function* foldersOf({
 	account,
 	sourceKey,
-	objects,
-	quarantined,
+	...source
 }: IndexedSource): Generator<{ folder: DateFolder; objects: DateObjects }> {
-	const source = { account, sourceKey };
-	for (const [date, ofDate] of objects)
-		yield { folder: { ...source, date }, objects: ofDate };
-	for (const [date, ofDate] of quarantined)
-		yield {
-			folder: { ...source, date, quarantined: true },
-			objects: ofDate,
-		};
+	for (const kind of objectKinds)
+		for (const [date, objects] of source[kind])
+			yield { folder: ofKind({ account, sourceKey, date }, kind), objects };
 }
 
 function datesOf({ objects, quarantined, deviations }: IndexedSource) {

@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 import type { LedgerIndex } from "./ledger-index.ts";
 import {
 	captureDate,
@@ -33,13 +36,13 @@ interface WrittenDate {
  * object that names parts of each date; those of dates that haven't changed are of an earlier one.
  */
 export class LedgerSnapshots {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	readonly #log: Logger;
 	readonly #partBytes: number;
 	readonly #written = new WeakMap<LedgerIndex, Map<UtcDate, WrittenDate>>();
 
 	/** @param partBytes Another one is for tests. */
-	constructor(store: ObjectStore, log: Logger, partBytes = usualPartBytes) {
+	constructor(store: Store, log: Logger, partBytes = usualPartBytes) {
 		this.#store = store;
 		this.#log = log;
 		this.#partBytes = partBytes;

@@ -1,6 +1,6 @@
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import type { Deviations } from "../../../packages/contracts/ledger.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { SourceName } from "../s3/object-keys.ts";
 import { DateObjects, packedRun } from "./date-objects.ts";
 import {
 	type CutEnds,
@@ -161,11 +161,10 @@ export async function readSnapshot(
 	text: string,
 	readParts: (keys: string[], add: (part: string) => void) => Promise<void>,
 ): Promise<LedgerIndex> {
-	const root: SnapshotRoot | SnapshotVersion3 = JSON.parse(text);
-	if (root.version === 3) return readVersion3(root);
+	const root: SnapshotRoot = JSON.parse(text);
 	if (root.version !== version)
 		throw new Error(
-			`it has version ${(root as SnapshotRoot).version}; this archive reads 3 and ${version}`,
+			`it has version ${root.version}; this archive reads ${version}`,
 		);
 	const sources = new Map<string, IndexedSource>();
 	for (const totals of root.sources)
@@ -202,40 +201,4 @@ function addPart(
 		if (quarantined) source.quarantined.set(date, unpack(quarantined));
 		if (deviations) source.deviations.set(date, deviations);
 	}
-}
-
-/** `stream` is an index into `streams`. */
-type PackedDates = [UtcDate, [stream: number, packed: string][]][];
-
-/** The former version: all in one text. */
-interface SnapshotVersion3 extends Omit<SnapshotRoot, "version" | "dates"> {
-	version: 3;
-	sources: (SourceTotals & {
-		objects: PackedDates;
-		quarantined: PackedDates;
-		deviations: [UtcDate, Deviations][];
-	})[];
-}
-
-function readVersion3({ streams, sources, ...rest }: SnapshotVersion3) {
-	const unpack = (packed: PackedDates) =>
-		new Map(
-			packed.map(([date, runs]) => {
-				const named = runs.map(([stream, packed]): [string, string] => [
-					streams[stream]![0],
-					packed,
-				]);
-				return [date, DateObjects.unpacked(named)];
-			}),
-		);
-	return LedgerIndex.of({
-		...rest,
-		newestOfStream: streams,
-		sources: sources.map((source) => ({
-			...source,
-			objects: unpack(source.objects),
-			quarantined: unpack(source.quarantined),
-			deviations: new Map(source.deviations),
-		})),
-	});
 }

@@ -52,7 +52,7 @@ export async function standBy(
 	stream: string,
 	wait: {
 		flushes: FlushRequests;
-		early: { readonly isWaiting: boolean };
+		others: readonly { readonly isWaiting: boolean }[];
 		wakeSignal: WakeSignal;
 		signal: AbortSignal;
 	},
@@ -60,7 +60,8 @@ export async function standBy(
 ): Promise<void> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	let oldest: OldestFrame | undefined;
-	const isAsked = () => wait.flushes.through > 0 || wait.early.isWaiting;
+	const isAsked = () =>
+		wait.flushes.through > 0 || wait.others.some((work) => work.isWaiting);
 	while (!wait.signal.aborted && !isAsked()) {
 		const { messages, first_seq } = (await streams.info(stream)).state;
 		const nowMs = performance.now();

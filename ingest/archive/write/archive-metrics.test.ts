@@ -58,3 +58,32 @@ test("a shard whose stream doesn't answer says so, one without a stream says not
 		'tidemill_archive_lag_seconds{shard="2"} 7',
 	]);
 });
+
+test("work that fails says for how long it has, and one that goes well 0", async () => {
+	const { registry, metrics } = metricsOf(async () => []);
+	const hourAgoMs = Date.now() - 3_600_000;
+	metrics.tellWork("retention", true, hourAgoMs);
+	metrics.tellWork("retention", true);
+	metrics.tellWork("lists", true, hourAgoMs);
+	metrics.tellWork("lists", false);
+	const text = await registry.metrics();
+	const seconds = (work: string) =>
+		Number(text.match(new RegExp(`_seconds{work="${work}"} (.*)`))?.[1]);
+	expect(seconds("retention")).toBeGreaterThanOrEqual(3_600);
+	expect(seconds("lists")).toBe(0);
+});
+
+test("each request to the bucket is counted by its operation and the status of its answer", async () => {
+	const { registry, metrics } = metricsOf(async () => []);
+	const request = { operation: "PutObject", status: 200, seconds: 0.02 };
+	metrics.countRequest(request);
+	metrics.countRequest({ ...request, status: 0, seconds: 30 });
+	const text = await registry.metrics();
+	for (const line of [
+		'requests_total{operation="PutObject",status="200"} 1',
+		'requests_total{operation="PutObject",status="0"} 1',
+		'request_seconds_bucket{le="0.03",operation="PutObject"} 1',
+		'request_seconds_count{operation="PutObject"} 2',
+	])
+		expect(text).toContain(`tidemill_archive_store_${line}`);
+});

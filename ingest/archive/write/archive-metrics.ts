@@ -1,5 +1,6 @@
 // prom-client: the field's metrics library, with the text format and defaults for Node.
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { StoreRequest } from "../../../packages/bucket/store-requests.ts";
 import {
 	observeBacklogs,
 	type ShardReading,
@@ -27,14 +28,7 @@ export class ArchiveMetrics {
 	readonly objectBytes: Counter;
 	readonly failures: Counter;
 	readonly manifests: Counter;
-	readonly compactions: Counter;
-	readonly compactedObjects: Counter;
-	readonly compactionOutputs: Counter;
-	readonly compactionBytes: Counter;
-	readonly compactionFailures: Counter;
 	readonly lateEvents: Counter;
-	/** Without `shard`. */
-	readonly supersededObjects: Counter;
 	/** Without `shard`. */
 	readonly listFailures: Counter;
 	readonly alarm: Gauge;
@@ -43,6 +37,10 @@ export class ArchiveMetrics {
 	readonly retention: Gauge;
 
 	readonly #registry: Registry;
+	/** By the name of the work. */
+	readonly #failingSinceMs = new Map<string, number | undefined>();
+	readonly #storeRequests: Counter;
+	readonly #storeSeconds: Histogram;
 
 	constructor(
 		registry: Registry,
@@ -50,13 +48,7 @@ export class ArchiveMetrics {
 		backlogs: () => Promise<ShardReading[]>,
 	) {
 		this.#registry = registry;
-		const counter = (name: string, help: string) =>
-			new Counter({
-				name: `tidemill_archive_${name}_total`,
-				help,
-				labelNames: ["shard"],
-				registers: [registry],
-			});
+		const counter = this.counter.bind(this);
 		this.cuts = counter("cuts", "Cuts whose objects are all in the bucket.");
 		this.events = counter("events", "Events in those cuts.");
 		this.quarantinedEvents = counter(
@@ -74,40 +66,15 @@ export class ArchiveMetrics {
 			"Restarts of a shard's work after NATS or the bucket failed.",
 		);
 		this.manifests = counter("manifests", "Manifests given.");
-		this.compactions = counter(
-			"compactions",
-			"Closed dates of a Source that were compacted.",
-		);
-		this.compactedObjects = counter(
-			"compacted_objects",
-			"Objects that compactions replaced.",
-		);
-		this.compactionOutputs = counter(
-			"compaction_outputs",
-			"Objects that compactions wrote in their place.",
-		);
-		this.compactionBytes = counter(
-			"compaction_output_bytes",
-			"Bytes of the objects that compactions wrote.",
-		);
-		this.compactionFailures = counter(
-			"compaction_failures",
-			"Failed compactions of a date; archive tries again later.",
-		);
 		this.lateEvents = counter(
 			"late_events",
 			"Events that reached the stream after their date was closed. They are archived. The next scheduled Run into a table that is loaded by day loads the date again.",
 		);
-		this.supersededObjects = new Counter({
-			name: "tidemill_archive_superseded_objects_total",
-			help: "Objects removed after a compaction had replaced them.",
-			registers: [registry],
-		});
-		this.listFailures = new Counter({
-			name: "tidemill_archive_list_failures_total",
-			help: "Lists of objects that readers of the bucket follow and that couldn't be written; archive tries again at the next interval.",
-			registers: [registry],
-		});
+		this.listFailures = counter(
+			"list_failures",
+			"Lists of objects that readers of the bucket follow and that couldn't be written; archive tries again at the next interval.",
+			[],
+		);
 		const gauge = (name: string, help: string, label = "shard") =>
 			new Gauge({
 				name: `tidemill_archive_${name}`,
@@ -132,11 +99,12 @@ export class ArchiveMetrics {
 			name: string,
 			help: string,
 			collect: (gauge: Gauge) => void | Promise<void>,
+			label = "shard",
 		) =>
 			new Gauge({
 				name: `tidemill_archive_${name}`,
 				help,
-				labelNames: ["shard"],
+				labelNames: [label],
 				registers: [registry],
 				collect() {
 					return collect(this);
@@ -162,7 +130,55 @@ export class ArchiveMetrics {
 					gauge.set({ shard: number }, sumOf(index.lostFrames.values()));
 			},
 		);
+		observed(
+			"failing_seconds",
+			"For how long this process has failed at some work beside archiving, such as retention or lists. 0 if the last try went well.",
+			(gauge) => {
+				for (const [work, sinceMs] of this.#failingSinceMs)
+					gauge.set(
+						{ work },
+						sinceMs === undefined
+							? 0
+							: Math.max(0, (Date.now() - sinceMs) / 1000),
+					);
+			},
+			"work",
+		);
+		this.#storeRequests = counter(
+			"store_requests",
+			"Requests to the bucket, each try of one, by the name of S3's operation and the status of HTTP; 0 if no answer came. Stores bill by them.",
+			["operation", "status"],
+		);
+		this.#storeSeconds = new Histogram({
+			name: "tidemill_archive_store_request_seconds",
+			help: "Time from a request to the bucket to the head of its answer.",
+			labelNames: ["operation"],
+			buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+			registers: [registry],
+		});
 		observeBacklogs(registry, backlogs);
+	}
+
+	/** Says whether the last try of some work failed. */
+	tellWork(work: string, isFailing: boolean, nowMs = Date.now()): void {
+		const sinceMs = this.#failingSinceMs.get(work) ?? nowMs;
+		this.#failingSinceMs.set(work, isFailing ? sinceMs : undefined);
+	}
+
+	/** Counts a request to the bucket. @param status 0 if no answer came. */
+	countRequest({ operation, status, seconds }: StoreRequest): void {
+		this.#storeRequests.inc({ operation, status });
+		this.#storeSeconds.observe({ operation }, seconds);
+	}
+
+	/** Those of a feature are made with it, and are the same if it is made again. */
+	counter(name: string, help: string, labelNames = ["shard"]): Counter {
+		const full = `tidemill_archive_${name}_total`;
+		const made = this.#registry.getSingleMetric(full);
+		const registers = [this.#registry];
+		return made instanceof Counter
+			? made
+			: new Counter({ name: full, help, labelNames, registers });
 	}
 
 	/** Includes the open tails from now on. */

@@ -1,17 +1,20 @@
 import { randomBytes } from "node:crypto";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import { mapInOrder } from "../../../packages/fair/fair-limit.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { CutRecord } from "../decide/cut.ts";
-import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
 
 const readsAtOnce = 32;
 
 export class CutStore {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	/** Stands in each record, so that no two archivers write the same one: of those, each would take itself for the only one. */
 	readonly #writer = randomBytes(8).toString("hex");
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 

@@ -1,5 +1,6 @@
 // uuid: the field's RFC 9562 implementation.
 import { stringify } from "uuid";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import {
 	contextOf,
@@ -10,7 +11,6 @@ import {
 import type { Tracing } from "../../../packages/service/tracing.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import type { CutRecord, GroupEvents } from "../decide/cut.ts";
-import type { ObjectStore } from "../s3/object-store.ts";
 import type { ArchiveMetrics } from "./archive-metrics.ts";
 import { eventFile } from "./parquet/event-file.ts";
 import type { Tombstones } from "./tombstones.ts";
@@ -19,13 +19,13 @@ import type { Tombstones } from "./tombstones.ts";
 const objectsAtOnce = 32;
 
 export class CutWriter {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	readonly #tombstones: Tombstones;
 	readonly #metrics: ArchiveMetrics;
 	readonly #tracing: Tracing | undefined;
 
 	constructor(options: {
-		store: ObjectStore;
+		store: Store;
 		tombstones: Tombstones;
 		metrics: ArchiveMetrics;
 		tracing?: Tracing | undefined;

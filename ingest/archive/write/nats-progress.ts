@@ -2,13 +2,14 @@ import { StorageType } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value client.
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
+	type AddedLedger,
+	addedKey,
 	type DeletedLedger,
 	furtherKey,
-	type ReleasedLedger,
 	type RetentionState,
-	releasedKey,
 	retentionKey,
 	type ShardState,
 	type SourceLedger,
@@ -21,7 +22,6 @@ import {
 } from "../../../packages/contracts/retention.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { republished } from "../../../packages/streams/made-streams.ts";
-import type { SourceName } from "../s3/object-keys.ts";
 
 const attempts = 10;
 
@@ -90,13 +90,13 @@ export class NatsProgress {
 	}
 
 	/** @param count gets the published ledger, returns the new one, or undefined to leave it. May be called again after a conflict. */
-	async setReleased(
+	async setAdded(
 		sourceKey: string,
 		count: (
-			published: ReleasedLedger | undefined,
-		) => Promise<ReleasedLedger | undefined>,
+			published: AddedLedger | undefined,
+		) => Promise<AddedLedger | undefined>,
 	): Promise<void> {
-		await revise(this.#ledger, releasedKey(sourceKey), async (published) => {
+		await revise(this.#ledger, addedKey(sourceKey), async (published) => {
 			const ledger = await count(published && JSON.parse(published));
 			const text = ledger && JSON.stringify(ledger);
 			return text === published ? undefined : text;
@@ -140,7 +140,7 @@ export class NatsProgress {
 			await this.#ledger.keys(`${sourceKey}.*`),
 		);
 		for (const key of [
-			releasedKey(sourceKey),
+			addedKey(sourceKey),
 			sourceRetentionKey(sourceKey),
 			...further,
 		]) {

@@ -1,4 +1,7 @@
-import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 
 /** How long entries stay at least. Retention never removes the newest. */
 export const loggedDays = 45;
@@ -17,13 +20,13 @@ export interface LogEntry<Entry> {
  * reader lists the first folder once. From then on it reads the log from where it is: one request each time, however much there is.
  */
 export class NumberedLog<Entry extends object> {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	readonly #folder: string;
 	/** This reader knows all through this number. Undefined at the beginning. */
 	#through: number | undefined;
 
 	/** @param folder ends in a slash. */
-	constructor(store: ObjectStore, folder: string) {
+	constructor(store: Store, folder: string) {
 		this.#store = store;
 		this.#folder = folder;
 	}

@@ -1,5 +1,8 @@
-import type { SourceName } from "../s3/object-keys.ts";
-import type { ListedObject, ObjectStore } from "../s3/object-store.ts";
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import { NumberedLog } from "./numbered-log.ts";
 
 export interface Tombstone extends SourceName {
@@ -13,12 +16,12 @@ export interface Tombstone extends SourceName {
  * nobody may use its source key again.
  */
 export class Tombstones {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	readonly #log: NumberedLog<SourceName>;
 	readonly #known = new Set<string>();
 	#readAtMs = Number.NEGATIVE_INFINITY;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 		this.#log = new NumberedLog(store, store.keys.deletions());
 	}

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { AgedStore } from "../../../test/support/doubles/aged-store.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { Tombstones } from "../../archive/write/tombstones.ts";
 import { Compactor, type CompactorOptions } from "./compactor.ts";
 
@@ -46,11 +45,14 @@ function archiveOf(isArchiving: (shard: number) => boolean) {
 		return { number, index, lagSeconds: 0, isArchiving: isArchiving(number) };
 	});
 	const compacted: string[] = [];
+	const told: boolean[] = [];
+	const scene = { isRefused: false };
 	class Watched extends Compactor {
 		override async compact(
 			shard: number,
 			{ sourceKey, date }: Parameters<Compactor["compact"]>[1],
 		) {
+			if (scene.isRefused) throw new Error("AccessDenied");
 			compacted.push(`${shard} ${sourceKey} ${date}`);
 			const record = { version: 1 as const, ...group, sourceKey, date };
 			const text = JSON.stringify({ ...record, outputs: [] });
@@ -66,11 +68,15 @@ function archiveOf(isArchiving: (shard: number) => boolean) {
 		maxLagSeconds: 60,
 		scratch: "",
 		tombstones: new Tombstones(store),
-		metrics: {} as ArchiveMetrics,
+		metrics: {
+			counter: () => ({ inc() {} }) as never,
+			tellWork: (_, isFailing) => void told.push(isFailing),
+		},
 		log: pino({ level: "silent" }),
 	});
-	const look = () => compactor.look(nowMs, new AbortController().signal);
-	return { store, shards, compacted, look };
+	const look = (afterMs = 0) =>
+		compactor.look(nowMs + afterMs, new AbortController().signal);
+	return { store, shards, compacted, told, scene, look };
 }
 
 test("an archive that stands by compacts and checks nothing, and asks the bucket nothing", async () => {
@@ -125,4 +131,22 @@ test("a date that another archive compacted since the last look isn't compacted 
 	await look();
 	expect(index.source("shop", "8b")!.objects.has("2026-03-19")).toBe(true);
 	expect(compacted).toEqual([]);
+});
+
+test("a date that can't be compacted is a failure until it is compacted, or nobody's here any more", async () => {
+	const { shards, told, scene, look } = archiveOf((shard) => shard === 7);
+	scene.isRefused = true;
+	await look();
+	// It waits for its next try, and still isn't compacted.
+	await look(60_000);
+	expect(told).toEqual([true, true]);
+	scene.isRefused = false;
+	await look(1_200_000);
+	expect(told).toEqual([true, true, false]);
+	shards[1]!.isArchiving = true;
+	scene.isRefused = true;
+	await look(1_200_000);
+	shards[1]!.isArchiving = false;
+	await look(1_200_000);
+	expect(told.slice(3)).toEqual([true, false]);
 });

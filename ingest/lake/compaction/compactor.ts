@@ -1,20 +1,21 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { closedThrough } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { ParquetRewriter, type Rewriter } from "../objects/parquet-rewriter.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";
+import { CompactionMetrics } from "./metrics.ts";
 import {
 	type CompactionRecord,
 	CompactionStore,
 	supersededNames,
 } from "./record.ts";
 import { forgetAllReplaced, forgetReplaced } from "./replaced-objects.ts";
-import { ParquetRewriter, type Rewriter } from "./rewriter.ts";
 import { ShardRecords } from "./shard-records.ts";
 
 const idlePollMs = 1_000;
@@ -32,7 +33,7 @@ export interface CompactedShard {
 }
 
 export interface CompactorOptions {
-	store: ObjectStore & FileStore;
+	store: Store;
 	shards: readonly CompactedShard[];
 	/** How many objects a date must have to be compacted; 0 turns compaction off. */
 	minObjects: number;
@@ -44,7 +45,7 @@ export interface CompactorOptions {
 	/** Another one is for a simulation. */
 	openRewriter?: (scratch: string, signal: AbortSignal) => Promise<Rewriter>;
 	tombstones: Tombstones;
-	metrics: ArchiveMetrics;
+	metrics: Pick<ArchiveMetrics, "counter" | "tellWork">;
 	log: Logger;
 }
 
@@ -54,6 +55,7 @@ export interface CompactorOptions {
  */
 export class Compactor {
 	readonly #options: CompactorOptions;
+	readonly #metrics: CompactionMetrics;
 	readonly #records: CompactionStore;
 	/** Of those that this archive is at work on, by their numbers. */
 	readonly #ofShards = new Map<number, ShardRecords>();
@@ -62,16 +64,24 @@ export class Compactor {
 
 	constructor(options: CompactorOptions) {
 		this.#options = options;
+		this.#metrics = new CompactionMetrics(options.metrics);
 		this.#records = new CompactionStore(options.store);
 	}
 
 	/** Looks for due dates until the signal fires. A later look repeats what failed. */
 	async run(signal: AbortSignal): Promise<void> {
-		const { intervalMs, log } = this.#options;
+		const { intervalMs, metrics, log } = this.#options;
 		const look = () => this.look(Date.now(), signal);
-		const times = { intervalMs, firstMs: (0.5 + Math.random()) * intervalMs };
-		const options = { ...times, jitter: 0.5, log, signal };
-		await repeatedly("compaction", look, options);
+		await repeatedly("compaction", look, {
+			intervalMs,
+			firstMs: (0.5 + Math.random()) * intervalMs,
+			jitter: 0.5,
+			log,
+			signal,
+			tell: (isFailing) => {
+				if (isFailing) metrics.tellWork("compaction", true);
+			},
+		});
 	}
 
 	/**
@@ -79,7 +89,8 @@ export class Compactor {
 	 * what stands by would do the same.
 	 */
 	async look(nowMs: number, signal: AbortSignal): Promise<void> {
-		const { shards, minObjects } = this.#options;
+		const { shards, minObjects, metrics } = this.#options;
+		const dueKeys = new Set<string>();
 		for (const shard of shards) {
 			const { number, isArchiving, index } = shard;
 			// Another archive compacts it now. This one learns what that has done when it is at work again.
@@ -105,6 +116,7 @@ export class Compactor {
 			);
 			for (const date of due) {
 				const key = this.#options.store.keys.compaction(date);
+				dueKeys.add(key);
 				const waitMs = (this.#failed.get(key)?.againMs ?? 0) - nowMs;
 				// Longer if this process's clock was ahead.
 				if (waitMs > 0 && waitMs <= maxBackoffMs) continue;
@@ -112,6 +124,10 @@ export class Compactor {
 					records.add(key);
 			}
 		}
+		// Of a Source that was deleted, or of a shard that another archive has now.
+		for (const key of this.#failed.keys())
+			if (!dueKeys.has(key)) this.#failed.delete(key);
+		metrics.tellWork("compaction", this.#failed.size > 0);
 	}
 
 	#recordsOf(shard: CompactedShard): ShardRecords {
@@ -138,7 +154,8 @@ export class Compactor {
 		nowMs: number,
 		signal: AbortSignal,
 	): Promise<boolean> {
-		const { store, intervalMs, metrics, log } = this.#options;
+		const { store, intervalMs, log } = this.#options;
+		const metrics = this.#metrics;
 		const { account, sourceKey, date, quarantined } = due;
 		const key = store.keys.compaction(due);
 		try {
@@ -152,7 +169,7 @@ export class Compactor {
 			const times = (this.#failed.get(key)?.times ?? 0) + 1;
 			const waitMs = Math.min(maxBackoffMs, intervalMs * 2 ** times);
 			this.#failed.set(key, { times, againMs: nowMs + waitMs });
-			metrics.compactionFailures.inc({ shard });
+			metrics.failures.inc({ shard });
 			log.warn(
 				{ err: error, shard, account, sourceKey, date, quarantined, waitMs },
 				"could not compact a date; it stays as it is until the next try",
@@ -166,7 +183,8 @@ export class Compactor {
 		due: DueDate,
 		signal: AbortSignal,
 	): Promise<CompactionRecord> {
-		const { store, shards, scratch, metrics, log } = this.#options;
+		const { store, shards, scratch, log } = this.#options;
+		const metrics = this.#metrics;
 		const { openRewriter = ParquetRewriter.open } = this.#options;
 		const rewriter = await openRewriter(scratch, signal);
 		const idle = () => this.#idle(due, signal);
@@ -181,8 +199,8 @@ export class Compactor {
 			const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
 			metrics.compactions.inc({ shard });
 			metrics.compactedObjects.inc({ shard }, replaced);
-			metrics.compactionOutputs.inc({ shard }, outputs.length);
-			metrics.compactionBytes.inc({ shard }, bytes);
+			metrics.outputs.inc({ shard }, outputs.length);
+			metrics.bytes.inc({ shard }, bytes);
 			log.info(
 				{ shard, ...folder, replaced, outputs: outputs.length, bytes },
 				"compacted a date",
@@ -232,7 +250,7 @@ export class Compactor {
 
 	/** Whether nothing was left to remove. */
 	async #removeSuperseded(key: string): Promise<boolean> {
-		const { store, metrics, log } = this.#options;
+		const { store, log } = this.#options;
 		const record = await this.#records.read(key);
 		if (!record) return true;
 		const folder = store.keys.eventsOfDate(record);
@@ -242,10 +260,10 @@ export class Compactor {
 		const superseded = supersededNames(names, record);
 		await store.remove(superseded.map((name) => folder + name));
 		if (superseded.length === 0) return true;
-		const { account, sourceKey, date, quarantined } = record;
-		metrics.supersededObjects.inc(superseded.length);
+		const { version: _, outputs: __, ...of } = record;
+		this.#metrics.supersededObjects.inc(superseded.length);
 		log.info(
-			{ account, sourceKey, date, quarantined, removed: superseded.length },
+			{ ...of, removed: superseded.length },
 			"removed superseded objects",
 		);
 		return true;

@@ -4,8 +4,8 @@ import { readArchivedRows } from "../../../test/support/examples/archived-rows.t
 import { parquetObject } from "../../../test/support/examples/parquet-object.ts";
 import { passingDirectory } from "../../../test/support/faults/passing-directory.ts";
 import { outputName } from "../../wire/object-name.ts";
+import { ParquetRewriter } from "../objects/parquet-rewriter.ts";
 import { CompactionMismatch, DateCompaction } from "./date-compaction.ts";
-import { ParquetRewriter } from "./rewriter.ts";
 
 const date = "2026-03-01";
 const folder = { account: "shop", sourceKey: "aa".repeat(16), date };

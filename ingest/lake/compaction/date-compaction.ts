@@ -1,12 +1,17 @@
 import { stat } from "node:fs/promises";
+import { fileDigest } from "../../../packages/bucket/object-read.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import { fileDigest } from "../../archive/s3/object-read.ts";
-import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { nameIn, outputName } from "../../wire/object-name.ts";
+import {
+	type FileContents,
+	OutOfMemory,
+	type Rewriter,
+} from "../objects/parquet-rewriter.ts";
+import { fitTogether, rowGroupSize, sizeOf } from "../objects/parquet-size.ts";
+import type { ReplacingObject } from "../objects/replacements.ts";
 import type { DueDate } from "./due-dates.ts";
-import { fitTogether, rowGroupSize, sizeOf } from "./output-size.ts";
-import type { CompactionOutput, CompactionRecord } from "./record.ts";
-import { type FileContents, OutOfMemory, type Rewriter } from "./rewriter.ts";
+import type { CompactionRecord } from "./record.ts";
 
 const downloadsAtOnce = 8;
 
@@ -16,13 +21,13 @@ export class CompactionMismatch extends Error {
 }
 
 export interface DateCompactionOptions {
-	store: FileStore & Pick<ObjectStore, "keys">;
+	store: Store;
 	rewriter: Rewriter;
 	/** Settles when no shard is behind. Throws if the date must not be compacted any more. */
 	idle: () => Promise<void>;
 }
 
-type Output = Pick<CompactionOutput, "rows" | "bytes" | "sha256">;
+type Output = Pick<ReplacingObject, "rows" | "bytes" | "sha256">;
 
 interface Input {
 	name: string;
@@ -39,7 +44,7 @@ interface Input {
 export class DateCompaction {
 	readonly #options: DateCompactionOptions;
 	readonly #due: DueDate;
-	readonly #outputs: CompactionOutput[] = [];
+	readonly #outputs: ReplacingObject[] = [];
 	/** Keys of the objects that this compaction has put into the store, or tried to. */
 	readonly written: string[] = [];
 
@@ -118,7 +123,7 @@ export class DateCompaction {
 		await this.#options.rewriter.remove(group.map(({ file }) => file));
 	}
 
-	async #write(group: Input[]): Promise<CompactionOutput> {
+	async #write(group: Input[]): Promise<ReplacingObject> {
 		const inputs = group.map(({ name }) => name);
 		const name = outputName(inputs);
 		const key = this.#options.store.keys.eventsOfDate(this.#due) + name;

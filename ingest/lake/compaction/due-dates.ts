@@ -1,10 +1,10 @@
+import type { DateFolder } from "../../../packages/bucket/object-keys.ts";
 import { addDays, type UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import {
 	foldersOf,
 	type IndexedSource,
 } from "../../archive/ledger/ledger-index.ts";
-import type { DateFolder } from "../../archive/s3/object-keys.ts";
 
 /**
  * A date that wasn't compacted within so many days stays as it is. Retention counts from the write of an object, so a later

@@ -1,15 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import { sameEvents, visibleObjects } from "../objects/replacements.ts";
 import {
 	type CompactionRecord,
 	CompactionStore,
 	hasOutlivedReaders,
 	readRecord,
-	sameEvents,
 	supersededNames,
-	visibleObjects,
 } from "./record.ts";
 
 function recordOf(...outputs: [name: string, ...inputs: string[]][]) {
@@ -115,7 +114,7 @@ test("the record of the busiest date is written and read in many turns of the ev
 		return "created";
 	};
 	const { keys } = new MemoryStore();
-	const store = { keys, putNew } as unknown as ObjectStore;
+	const store = { keys, putNew } as unknown as Store;
 	await new CompactionStore(store).decide(record);
 	expect(JSON.parse(text)).toEqual(record);
 	expect(turns).toBeGreaterThan(5);

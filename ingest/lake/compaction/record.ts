@@ -1,32 +1,22 @@
 import { setImmediate } from "node:timers/promises";
-import type { DateFolder } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { DateFolder } from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { ListDivider } from "../../wire/manifest-text.ts";
 import { isOutput, nameIn } from "../../wire/object-name.ts";
+import {
+	type Replacement,
+	type Replacements,
+	type ReplacingObject,
+	replacedNames,
+} from "../objects/replacements.ts";
+import { requireVersion } from "../request/requirements.ts";
 
 /**
  * The decision that outputs replace objects of a closed date, of its events or of those in quarantine. Each folder has at most one
- * (`If-None-Match: *`), and it is written after its outputs. An object that it doesn't name as an input still counts itself.
+ * (`If-None-Match: *`), and it is written after its outputs. Without outputs, compaction would gain nothing.
  */
-export interface CompactionRecord extends DateFolder {
+export interface CompactionRecord extends DateFolder, Replacement {
 	version: 1;
-	/** Empty if compaction would gain nothing. */
-	outputs: CompactionOutput[];
-}
-
-/** All names are names of objects in the date's folder. */
-export interface CompactionOutput {
-	name: string;
-	rows: number;
-	bytes: number;
-	sha256: string;
-	/**
-	 * The objects that it replaces, in the order of their cuts. It holds exactly their events. All are of one stream, but in records of
-	 * earlier versions.
-	 */
-	inputs: string[];
-	/** When the first and the last event of each input were received, ms since 1970. Absent in records of earlier versions. */
-	inputTimes?: [fromMs: number, toMs: number][];
 }
 
 /** Makes a few milliseconds' work of a text of 6 MB, which the busiest date's record has. */
@@ -37,7 +27,7 @@ export async function readRecord(
 	key: string,
 	text: string,
 ): Promise<CompactionRecord> {
-	const outputs: CompactionOutput[] = [];
+	const outputs: ReplacingObject[] = [];
 	const divider = new ListDivider("outputs");
 	for (let at = 0; at < text.length; at += charactersAtOnce) {
 		if (at > 0) await setImmediate();
@@ -46,49 +36,7 @@ export async function readRecord(
 			outputs.push(JSON.parse(output));
 	}
 	const record: CompactionRecord = { ...JSON.parse(divider.rest), outputs };
-	if (record.version !== 1)
-		throw new Error(
-			`The compaction record ${key} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
-		);
-	return record;
-}
-
-export interface VisibleObjects<Original> {
-	originals: Original[];
-	outputs: CompactionOutput[];
-}
-
-/**
- * The objects that hold each event of a date once: the outputs of its record, and the originals that no output replaces.
- * Without a record, exactly the originals.
- */
-export function visibleObjects<Original>(
-	originals: readonly Original[],
-	nameOf: (original: Original) => string,
-	record: CompactionRecord | undefined,
-): VisibleObjects<Original> {
-	const replaced = replacedNames(record);
-	return {
-		originals: originals.filter((original) => !replaced.has(nameOf(original))),
-		outputs: record?.outputs ?? [],
-	};
-}
-
-/**
- * The objects that now hold exactly the events of the named objects; undefined if a compaction has merged them with other
- * events.
- */
-export function sameEvents<Original>(
-	named: readonly Original[],
-	nameOf: (original: Original) => string,
-	record: CompactionRecord | undefined,
-): VisibleObjects<Original> | undefined {
-	const visible = visibleObjects(named, nameOf, record);
-	const names = new Set(named.map(nameOf));
-	const outputs = visible.outputs.filter(({ name }) => !names.has(name));
-	return outputs.every(({ inputs }) => inputs.every((name) => names.has(name)))
-		? { originals: visible.originals, outputs }
-		: undefined;
+	return requireVersion(record, `The compaction record ${key}`);
 }
 
 /**
@@ -137,14 +85,10 @@ async function textOf({ outputs, ...rest }: CompactionRecord): Promise<string> {
 	return `${text.slice(0, -1)},"outputs":[${texts.join(",")}]}`;
 }
 
-function replacedNames(record: CompactionRecord | undefined): Set<string> {
-	return new Set(record?.outputs.flatMap(({ inputs }) => inputs));
-}
+export class CompactionStore implements Replacements {
+	readonly #store: Store;
 
-export class CompactionStore {
-	readonly #store: ObjectStore;
-
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 

@@ -1,16 +1,11 @@
 import pino from "pino";
 import { expect, test } from "vitest";
+import type { DateFolder } from "../../../packages/bucket/object-keys.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../archive/ledger/ledger-snapshots.ts";
-import type { DateFolder } from "../../archive/s3/object-keys.ts";
 import { SourceObjects } from "../events/date-objects.ts";
-import {
-	compactionOfShard,
-	expectedBytes,
-	namesInList,
-} from "../lists/shard-list.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { objectsIn, pageOf, shareOf } from "../request/shares.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
@@ -26,6 +21,8 @@ const folders: [string, DateFolder][] = [
 	["events", group],
 	["quarantine", apart],
 ];
+const manifestObjects = (store: MemoryStore) =>
+	new ManifestObjects({ store, replaced: new CompactionStore(store) });
 const [older, stream] = ["tidemill-frames-7-aa", "tidemill-frames-7-bb"];
 
 function cut(
@@ -93,15 +90,14 @@ async function seenBy(
 ) {
 	const kind = folder.quarantined ? "quarantined" : "objects";
 	const day = (objects: () => ReturnType<typeof objectsIn>) =>
-		new ManifestObjects(store).ofDate(folder, objects, 60);
+		manifestObjects(store).ofDate(folder, objects, 60);
 	const own = await day(() => objectsIn([source(index)], kind, date));
 	const { firstEventDate } = source(index);
 	const share = shareOf(firstEventDate, pageOf(source(index)).dates);
-	const events = await new SourceObjects(store).ofDate(
-		source(index),
-		date,
-		folder.quarantined ?? false,
-	);
+	const events = await new SourceObjects(
+		store,
+		new CompactionStore(store),
+	).ofDate(source(index), date, folder.quarantined ? "quarantined" : "objects");
 	return {
 		own,
 		shared: await day(() => objectsIn([share], kind, date)),
@@ -166,7 +162,7 @@ test.each(folders)(
 		});
 		const { objects, quarantined } = await ledgers.require(group);
 		const all = folder.quarantined ? quarantined : objects;
-		const day = await new ManifestObjects(store).ofDate(folder, all, 60);
+		const day = await manifestObjects(store).ofDate(folder, all, 60);
 		expect(day).toEqual(own);
 	},
 );
@@ -189,36 +185,16 @@ test("a date that is compacted, and whose objects leave the index, while it is r
 	};
 	const first = await compactedMeanwhile();
 	const objects = () => objectsIn([first.of], "objects", date);
-	expect(
-		await new ManifestObjects(first.store).ofDate(group, objects, 60),
-	).toEqual(before.own);
+	expect(await manifestObjects(first.store).ofDate(group, objects, 60)).toEqual(
+		before.own,
+	);
 	const second = await compactedMeanwhile();
 	expect(
-		await new SourceObjects(second.store).ofDate(second.of, date, false),
+		await new SourceObjects(
+			second.store,
+			new CompactionStore(second.store),
+		).ofDate(second.of, date, "objects"),
 	).toEqual(before.events);
-});
-
-test("the list of a date is as long as it is said to be without making it, whatever the index has forgotten", async () => {
-	const { index, record, nameOf } = await compacted();
-	const lengthOf = (lines: string[]) =>
-		lines.reduce((sum, line) => sum + line.length, 0);
-	const check = () => {
-		const objects = source(index).objects.get(date)!;
-		const names = namesInList(7, [...objects], nameOf, record);
-		expect(
-			expectedBytes(
-				objects,
-				nameOf,
-				compactionOfShard(record, 7),
-				(name) => name.length,
-			),
-		).toBe(lengthOf(names));
-	};
-	check();
-	await forgetReplaced({ number: 7, index }, record);
-	check();
-	index.add(cut(stream, 6));
-	check();
 });
 
 test("a shard that the Source has moved from or to forgets nothing by the other's record, and one that is behind waits", async () => {

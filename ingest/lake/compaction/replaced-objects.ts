@@ -1,4 +1,8 @@
 import { setImmediate } from "node:timers/promises";
+import {
+	cutOfName,
+	type ObjectKeys,
+} from "../../../packages/bucket/object-keys.ts";
 import { shardOfStream } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { ReplacingOutput } from "../../archive/ledger/date-objects.ts";
@@ -6,7 +10,6 @@ import {
 	foldersOf,
 	type LedgerIndex,
 } from "../../archive/ledger/ledger-index.ts";
-import { cutOfName, type ObjectKeys } from "../../archive/s3/object-keys.ts";
 import type { CompactionRecord, CompactionStore } from "./record.ts";
 
 /** Reading them takes a millisecond or two, in which the process does nothing else. */

@@ -1,3 +1,4 @@
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import {
 	addDays,
 	closedThrough,
@@ -5,8 +6,11 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import {
+	type LedgerIndex,
+	objectKinds,
+	ofKind,
+} from "../../archive/ledger/ledger-index.ts";
 import { folderOf } from "../retention/listing.ts";
 import { NumberedRecords } from "../retention/numbered-records.ts";
 import { compactedDays } from "./due-dates.ts";
@@ -27,7 +31,7 @@ interface CheckedRecords {
 }
 
 export interface ShardRecordsOptions {
-	store: ObjectStore;
+	store: Store;
 	shard: { readonly number: number; readonly index: LedgerIndex };
 	/** Removes what a record replaced, and throws or returns false if something may be left. */
 	check: (key: string) => Promise<boolean>;
@@ -76,16 +80,15 @@ export class ShardRecords {
 		let checked = 0;
 		const { keys } = this.#options.store;
 		const folders = [...index.sources()].flatMap((source) => {
-			const { account, sourceKey, objects, quarantined } = source;
-			const name = { account, sourceKey };
-			const events = keys.compactionsOfSource(name);
-			const apart = keys.compactionsOfSource({ ...name, quarantined: true });
-			return [
-				{ folder: events, dates: objects },
-				...(quarantined.size > 0
-					? [{ folder: apart, dates: quarantined }]
-					: []),
-			];
+			const { account, sourceKey } = source;
+			// Most sources have only rows.
+			const kinds = objectKinds.filter(
+				(kind) => kind === "objects" || source[kind].size > 0,
+			);
+			return kinds.map((kind) => ({
+				folder: keys.compactionsOfSource(ofKind({ account, sourceKey }, kind)),
+				dates: source[kind],
+			}));
 		});
 		// The records of a deleted source are gone, and hold up nothing.
 		const indexed = new Set(folders.map(({ folder }) => folder));

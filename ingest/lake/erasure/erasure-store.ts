@@ -1,3 +1,8 @@
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import type {
 	Erasure,
 	ErasureAnswer,
@@ -9,15 +14,10 @@ import type {
 } from "../../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type {
-	ListedObject,
-	ListStore,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
 import { isOutput, nameIn } from "../../wire/object-name.ts";
-import { CompactionStore } from "../compaction/record.ts";
+import type { Replacements } from "../objects/replacements.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { requireVersion } from "../request/requirements.ts";
 
 /** An Operation that erases events of a source. It is in the bucket before anything is erased. */
 export interface ErasureRecord extends SourceName {
@@ -49,12 +49,10 @@ export interface SourceErasures {
 
 /** The records of erasures: `asked/<operation>.json`, `dates/date=<date>/<operation>.json` and `done/<operation>.json`. */
 export class ErasureStore {
-	readonly #store: ObjectStore;
-	readonly #compactions: CompactionStore;
+	readonly #store: Store;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
-		this.#compactions = new CompactionStore(store);
 	}
 
 	async ofSource(source: SourceName): Promise<SourceErasures | undefined> {
@@ -83,7 +81,7 @@ export class ErasureStore {
 	}
 
 	/** Keeps that there was an erasure, and not of which events: a value of theirs may be among what was asked. */
-	async forget(store: ListStore, named: NamedErasure): Promise<void> {
+	async forget(store: Store, named: NamedErasure): Promise<void> {
 		const key = this.#key(named, "asked");
 		const { erasure: _, ...record } = await this.#read(key);
 		await store.put(key, JSON.stringify(record), type);
@@ -101,7 +99,7 @@ export class ErasureStore {
 
 	/** @param store as the one of this; an earlier attempt may have written another count. */
 	async setDate(
-		store: ListStore,
+		store: Store,
 		record: NamedErasure,
 		date: UtcDate,
 		objects: ErasedDate["objects"],
@@ -137,6 +135,7 @@ export class ErasureStore {
 		source: SourceName,
 		day: ManifestDate,
 		erasures: SourceErasures | undefined,
+		replaced: Pick<Replacements, "of">,
 	): Promise<ManifestDate> {
 		const listed = erasures?.dates.get(day.date);
 		if (!listed) return day;
@@ -149,12 +148,12 @@ export class ErasureStore {
 		const names = day.objects.map(({ key }) => nameIn(key));
 		const { date } = day;
 		const record = names.some(isOutput)
-			? await this.#compactions.of({ ...source, date })
+			? await replaced.of({ ...source, date })
 			: undefined;
 		const inputsOf = new Map(
 			record?.outputs.map(({ name, inputs }) => [name, inputs]),
 		);
-		// Rows that are erased stay so, and a compaction keeps them.
+		// Rows that are erased stay so in what replaces their objects.
 		const rowsIn = (name: string): number =>
 			Math.max(
 				sumOf((inputsOf.get(name) ?? []).map(rowsIn)),
@@ -203,12 +202,7 @@ export class ErasureStore {
 
 	async #read(key: string): Promise<ErasureRecord> {
 		const text = await this.#store.get(key);
-		const record = JSON.parse(text ?? "{}");
-		if (record.version !== 1)
-			throw new Error(
-				`The record ${key} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
-			);
-		return record;
+		return requireVersion(JSON.parse(text ?? "{}"), `The record ${key}`);
 	}
 
 	#key(record: NamedErasure, folder: string): string {

@@ -1,27 +1,22 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import type {
-	ErasureAnswer,
+	Erasure,
 	ErasureRequest,
 } from "../../../packages/contracts/archive.ts";
-import { erasureSubject, refused } from "../../../packages/contracts/nats.ts";
+import { refused } from "../../../packages/contracts/nats.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { isStreamNotFound } from "../../../packages/service/nats/connection.ts";
 import { pause } from "../../../packages/service/pause.ts";
-import type {
-	ListStore,
-	ObjectStore,
-	ReplacingStore,
-} from "../../archive/s3/object-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
-import { readErasureRequest } from "../request/requests.ts";
 import {
 	requireSameClocks,
 	requireTurn,
 	requireUndeletedNow,
 } from "../request/requirements.ts";
-import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+import type { Answers, RequestTask } from "../request/responder.ts";
 import { flushShares } from "../request/shares.ts";
 import {
 	type ErasureDone,
@@ -33,53 +28,53 @@ import { SourceErasure } from "./source-erasure.ts";
 /** More than operator asks for at once. */
 const maxWaiting = 16;
 
-type ErasingContext = LakeContext & { store: ListStore & ReplacingStore };
-
 /** Answers operator's requests to erase events of one shard's sources (packages/contracts/archive.ts). */
 export function answerErasures(
-	context: ErasingContext,
+	context: LakeContext,
 	shard: LakeShard,
-): LakeQuestion<ErasureRequest> {
-	return {
-		subject: erasureSubject(shard.number),
-		read: readErasureRequest,
-		async answer(request, task): Promise<ErasureAnswer> {
-			const records = new ErasureStore(context.store);
-			const done =
-				(await records.done(request)) ??
-				(await erase(context, shard, request, task));
-			const { operation, account, sourceKey } = request;
-			const { places } = done;
-			if (request.isLoaded) await records.forget(context.store, request);
-			context.log.info({ operation, account, sourceKey, places }, "erased");
-			return { ok: true, ...done };
-		},
+): Answers["erasure"] {
+	return async (request, task) => {
+		const records = new ErasureStore(context.store);
+		const { operation, account, sourceKey, erasure } = request;
+		const isDryRun = erasure.mode === "Count";
+		const done =
+			(isDryRun ? undefined : await records.done(request)) ??
+			(await erase(context, shard, request, task));
+		const { places } = done;
+		if (request.isLoaded) await records.forget(context.store, request);
+		const what = isDryRun ? "counted what would be erased" : "erased";
+		context.log.info({ operation, account, sourceKey, places }, what);
+		return { ok: true, ...done };
 	};
 }
 
 /** Each step can be repeated, by another archive, too. */
 async function erase(
-	context: ErasingContext,
+	context: LakeContext,
 	shard: LakeShard,
-	{ operation, account, sourceKey, erasure }: ErasureRequest,
+	{ operation, account, sourceKey, erasure: asked }: ErasureRequest,
 	task: RequestTask,
 ): Promise<ErasureDone> {
+	const { mode } = asked;
+	const isDryRun = mode === "Count";
+	const erasure: Erasure = { ...asked, mode: isDryRun ? "RemoveRow" : mode };
 	const { store, scratch, tombstones, changing } = context;
 	const source = { account, sourceKey };
-	requireTurn(changing, account, maxWaiting, "erasures, imports and releases");
+	requireTurn(changing, account, maxWaiting, "Operations");
 	const records = new ErasureStore(store);
 	const flushed = await flushShares(shard, source, task);
 	const wrong = "the date of the erasure would be wrong";
 	requireSameClocks(flushed, wrong);
 	await untilPurged(shard, task);
-	const asked: ErasureRecord = await records.ask({
+	const wanted: ErasureRecord = {
 		version: 1,
 		operation,
 		...source,
 		erasure,
 		date: utcDate(Date.parse(flushed.time)),
-	});
-	const record = { ...asked, erasure };
+	};
+	const first = isDryRun ? wanted : await records.ask(wanted);
+	const record = { ...first, erasure };
 	const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
 		changing.run(account, async () => {
 			task.stopping.throwIfAborted();
@@ -93,9 +88,10 @@ async function erase(
 		return utcDate(Date.parse(end.time));
 	};
 	const places = await SourceErasure.run(
-		{ store, scratch, signal: task.stopping, inTurn, today },
+		{ store, scratch, signal: task.stopping, inTurn, today, isDryRun },
 		record,
 	);
+	if (isDryRun) return { places, time: (await shard.end()).time };
 	// What people upload goes after three days anyway, and archive reads none of it.
 	places.Uploads = await removeAll(store, store.keys.uploadsOf(account));
 	places.ImportParts = await removeAll(
@@ -130,7 +126,7 @@ async function untilPurged(
 	}
 }
 
-async function removeAll(store: ObjectStore, prefix: string): Promise<number> {
+async function removeAll(store: Store, prefix: string): Promise<number> {
 	const keys = await Array.fromAsync(store.list(prefix), ({ key }) => key);
 	await store.remove(keys);
 	return keys.length;

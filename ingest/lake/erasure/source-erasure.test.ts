@@ -10,7 +10,7 @@ const date = "2026-03-01";
 const source = { account: "shop", sourceKey: "aa".repeat(16) };
 
 /** What is left of two events, of which the first holds "Ada" in every place that an object has. */
-async function erase(erasure: Erasure) {
+async function erase(erasure: Erasure, isDryRun = false) {
 	const store = new MemoryFileStore();
 	const key = store.keys.events({ ...source, date }, "stream", 1);
 	const event = (name: string, second: number) => ({
@@ -24,6 +24,7 @@ async function erase(erasure: Erasure) {
 		key,
 		await parquetObject(date, [event("Ada", 0), event("Bob", 1)]),
 	);
+	const before = [...store.files];
 	const counts = await SourceErasure.run(
 		{
 			store,
@@ -31,11 +32,12 @@ async function erase(erasure: Erasure) {
 			signal: new AbortController().signal,
 			inTurn: (work) => work(),
 			today: async () => date,
+			isDryRun,
 		},
 		{ ...source, version: 1, operation: "op", erasure, date },
 	);
 	const rows = await readArchivedRows(store.files.get(key)!);
-	return { counts, rows, key };
+	return { counts, rows, key, before, after: [...store.files] };
 }
 
 const equalsAda = { bodyPointer: "/name", equals: "Ada" };
@@ -76,3 +78,10 @@ test.each<[string, Erasure, string]>([
 		]);
 	},
 );
+
+test("a dry run counts the same rows, and writes nothing", async () => {
+	const erasure: Erasure = { mode: "RemoveRow", match: equalsAda };
+	const { counts, before, after } = await erase(erasure, true);
+	expect(counts).toMatchObject({ Events: 1, Quarantine: 0 });
+	expect(after).toEqual(before);
+});

@@ -1,3 +1,5 @@
+import type { SourcePlace } from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import {
 	type Erasure,
 	type ErasurePlace,
@@ -10,27 +12,26 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import { bodyHasString } from "../../../packages/warehouses/load/body-values.ts";
-import type {
-	FileStore,
-	ListStore,
-	ObjectStore,
-	ReplacingStore,
-} from "../../archive/s3/object-store.ts";
+import { meantSql } from "../../../packages/warehouses/load/body-match.ts";
 import { timeOfEventID } from "../../wire/frame-event.ts";
-import { rowGroupSize } from "../compaction/output-size.ts";
-import { CompactionStore } from "../compaction/record.ts";
-import { ParquetRewriter } from "../compaction/rewriter.ts";
+import {
+	type CompactionRecord,
+	CompactionStore,
+} from "../compaction/record.ts";
+import { ParquetRewriter } from "../objects/parquet-rewriter.ts";
+import { rowGroupSize } from "../objects/parquet-size.ts";
 import { type ErasureRecord, ErasureStore } from "./erasure-store.ts";
 
 export interface SourceErasureOptions {
-	store: ObjectStore & FileStore & ListStore & ReplacingStore;
+	store: Store;
 	scratch: string;
 	signal: AbortSignal;
 	/** Works on one object at a time, in the account's turn. */
 	inTurn<T>(work: () => Promise<T>): Promise<T>;
 	/** The date of now, by NATS's clock and archive's. Throws if they differ. */
 	today(): Promise<UtcDate>;
+	/** Whether the rows are counted and nothing is written. */
+	isDryRun?: boolean | undefined;
 }
 
 type AskedErasure = ErasureRecord & { erasure: Erasure };
@@ -86,32 +87,30 @@ export class SourceErasure {
 		const { store } = this.#options;
 		const { keys } = store;
 		const source = this.#record;
-		// What is in quarantine may be on its way to the releases.
-		await this.#folder("Quarantine", keys.quarantineOfSource(source));
-		await this.#folder("Releases", keys.releasesOfSource(source));
-		await this.#folder("EarlyObjects", keys.earlyOfSource(source));
-		await this.#folder("Events", keys.eventsOfSource(source));
+		for (const place of keys.placesOfSource(source)) await this.#place(place);
+		if (this.#options.isDryRun) return;
 		const records = new ErasureStore(store);
 		for (const [date, objects] of this.#dates)
 			await records.setDate(store, source, date, objects);
 	}
 
-	async #folder(place: ErasurePlace, prefix: string): Promise<void> {
-		for (const date of await this.#datesIn(prefix)) {
-			const folder = `${prefix}date=${date}/`;
+	async #place(place: SourcePlace): Promise<void> {
+		for (const date of await this.#datesIn(place.folder)) {
+			const folder = `${place.folder}date=${date}/`;
 			const found = await this.#date(folder, new Map());
-			const isCompacted = place === "Events" || place === "Quarantine";
 			// Compaction reads a date only once it is closed, so it finds all of these erased.
 			const mayBeCompacted =
-				isCompacted && hasOwn(found) && date < (await this.#options.today());
+				place.compacted &&
+				hasOwn(found) &&
+				date < (await this.#options.today());
 			if (mayBeCompacted)
 				await this.#afterCompaction(place, date, folder, found);
-			else this.#count(place, found.values());
+			else this.#count(place.name, found.values());
 			if (!hasOwn(found)) continue;
 			const objects = this.#dates.get(date) ?? {};
 			this.#dates.set(date, objects);
-			// A table of quarantine has the date anew, too.
-			if (place === "Quarantine") continue;
+			// A table of its own has the date anew, too.
+			if (place.isApart) continue;
 			for (const [name, { erased }] of found)
 				if (erased > 0) objects[name] = erased;
 		}
@@ -122,20 +121,25 @@ export class SourceErasure {
 	 * replaces nothing, unless it has one by now, whose outputs are erased as well.
 	 */
 	async #afterCompaction(
-		place: "Events" | "Quarantine",
+		{ name: place, compacted }: SourcePlace,
 		date: UtcDate,
 		folder: string,
 		found: Map<string, ObjectErasure>,
 	): Promise<void> {
 		const { account, sourceKey } = this.#record;
-		const { outputs } = await new CompactionStore(this.#options.store).decide({
+		const { store, isDryRun } = this.#options;
+		const records = new CompactionStore(store);
+		const none: CompactionRecord = {
 			version: 1,
 			account,
 			sourceKey,
 			date,
-			...(place === "Quarantine" && { quarantined: true }),
+			...compacted,
 			outputs: [],
-		});
+		};
+		const { outputs } = isDryRun
+			? ((await records.of(none)) ?? none)
+			: await records.decide(none);
 		await this.#date(folder, found);
 		const inputs = new Set(outputs.flatMap((output) => output.inputs));
 		const replaced = [...found].filter(([name]) => inputs.has(name));
@@ -196,7 +200,7 @@ export class SourceErasure {
 		try {
 			if ((await store.getFile(key, file)) === undefined)
 				return { own: 0, erased: 0 };
-			const rows = eventsIn(file);
+			const rows = parquetRows([file]);
 			const isErased = `coalesce(kind = ${quoteText(erasedKind)}, false)`;
 			const isOwn = `coalesce(headers = ${quoteText(markOf(operation))}, false)`;
 			const isWanted = `NOT ${isErased} AND NOT ${isOwn} AND coalesce(${conditionOf(erasure)}, false)`;
@@ -211,7 +215,7 @@ export class SourceErasure {
 				found!.own,
 				found!.erased,
 			].map(Number);
-			if (wanted > 0) {
+			if (wanted > 0 && !this.#options.isDryRun) {
 				const kind =
 					erasure.mode === "RemoveRow" ? quoteText(erasedKind) : "kind";
 				const blank = [
@@ -223,7 +227,7 @@ export class SourceErasure {
 					([name, value]) =>
 						`CASE WHEN ${isWanted} THEN ${value} ELSE ${name} END AS ${name}`,
 				);
-				made = await this.#rewriter.write(
+				const { file: erased } = await this.#rewriter.write(
 					`SELECT * REPLACE (${blank.join(", ")}) FROM ${rows}`,
 					rowGroupSize({
 						objects: 1,
@@ -231,6 +235,7 @@ export class SourceErasure {
 						bytes: Number(found!.bytes),
 					}),
 				);
+				made = erased;
 				await store.putFile(key, made, "application/vnd.apache.parquet");
 			}
 			const more = erasure.mode === "RemoveRow" ? wanted : 0;
@@ -250,17 +255,10 @@ export function markOf(operation: string): string {
 	return JSON.stringify({ "tidemill-erased": operation });
 }
 
-/** With all columns, of which an earlier version of archive wrote fewer. */
-function eventsIn(file: string): string {
-	const columns = ["body", "kind", "headers", "violations"];
-	const none = columns.map((name) => `NULL::VARCHAR AS ${name}`).join(", ");
-	return `(SELECT * FROM ${parquetRows([file])} UNION ALL BY NAME SELECT ${none} WHERE false)`;
-}
-
 /** The condition on a row of an object. */
 function conditionOf({ eventIDs, match }: Erasure): string {
 	if (eventIDs) return `event_id IN (${eventIDs.map(quoteText).join(", ")})`;
-	return bodyHasString("body", match!);
+	return meantSql("body", match!);
 }
 
 /** The longest window of a sender's key: an event has the id of its key's first request. */

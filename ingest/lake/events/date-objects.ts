@@ -1,20 +1,23 @@
+import { cutOfName } from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
-import { cutOfName } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type {
+	IndexedSource,
+	ObjectKind,
+} from "../../archive/ledger/ledger-index.ts";
 import { nameIn } from "../../wire/object-name.ts";
+import type { StoredAddition } from "../addition/addition-store.ts";
 import {
-	type CompactionOutput,
-	CompactionStore,
+	type Replacements,
+	type ReplacingObject,
 	visibleObjects,
-} from "../compaction/record.ts";
-import type { StoredRelease } from "../release/release-store.ts";
+} from "../objects/replacements.ts";
 
 /** A source and the objects of its dates. */
 export type ArchivedSource = Pick<
 	IndexedSource,
-	"account" | "sourceKey" | "objects" | "quarantined"
+	"account" | "sourceKey" | ObjectKind
 >;
 
 /** An object with events of one source and date. */
@@ -31,7 +34,7 @@ export interface EventObject {
 	from: number;
 	/** Whether it has the rows of that cut alone. */
 	isOfOneCut: boolean;
-	/** The cuts that a compacted object has the rows of, in their order. Absent where an earlier version compacted it. */
+	/** The cuts that a compacted object has the rows of, in their order. Absent where 0.1 compacted it. */
 	cuts?: CutOfRows[];
 	/** When an Import added it: `stream` and `first` are those of its record. Absent for events that were received. */
 	importedMs?: number;
@@ -47,38 +50,39 @@ export interface CutOfRows {
 
 /** Finds the objects that have each event once, as manifests do. */
 export class SourceObjects {
-	readonly #store: ObjectStore;
-	readonly #compactions: CompactionStore;
+	readonly #store: Store;
+	readonly #replaced: Pick<Replacements, "of">;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store, replaced: Pick<Replacements, "of">) {
 		this.#store = store;
-		this.#compactions = new CompactionStore(store);
+		this.#replaced = replaced;
 	}
 
 	/** In the order of their cuts; a compacted object stands where its latest cut is. */
 	async ofDate(
 		source: ArchivedSource,
 		date: UtcDate,
-		quarantined: boolean,
+		kind: ObjectKind,
 	): Promise<EventObject[]> {
 		const { account, sourceKey } = source;
+		const quarantined = kind === "quarantined";
 		const group = {
 			account,
 			sourceKey,
 			date,
 			...(quarantined && { quarantined: true as const }),
 		};
-		const ofDates = quarantined ? source.quarantined : source.objects;
+		const ofDates = source[kind];
 		if (!ofDates.has(date)) return [];
 		// Before and after the record, as for a manifest.
 		const unreplaced = [...(ofDates.get(date) ?? [])];
-		const record = await this.#compactions.of(group);
+		const record = await this.#replaced.of(group);
 		const all = record ? [...(ofDates.get(date) ?? [])] : unreplaced;
 		const folder = this.#store.keys.eventsOfDate(group);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			this.#store.keys.events(group, stream, first).slice(folder.length);
 		const { originals, outputs } = visibleObjects(all, nameOf, record);
-		const outputOf = new Map<string, CompactionOutput>();
+		const outputOf = new Map<string, ReplacingObject>();
 		for (const output of outputs)
 			for (const input of output.inputs) outputOf.set(input, output);
 		const visible = new Set(originals);
@@ -110,7 +114,7 @@ export class SourceObjects {
 }
 
 /** Inputs are in the order of their cuts. */
-function firstOf({ inputs }: CompactionOutput, stream: string): number {
+function firstOf({ inputs }: ReplacingObject, stream: string): number {
 	const input = inputs.find((name) => cutOfName(name).stream === stream);
 	return cutOfName(input!).first;
 }
@@ -118,7 +122,7 @@ function firstOf({ inputs }: CompactionOutput, stream: string): number {
 function cutsOf({
 	inputs,
 	inputTimes,
-}: CompactionOutput): CutOfRows[] | undefined {
+}: ReplacingObject): CutOfRows[] | undefined {
 	return inputTimes?.map(([fromMs, toMs], at) => ({
 		...cutOfName(inputs[at]!),
 		...{ fromMs, toMs },
@@ -127,9 +131,9 @@ function cutsOf({
 
 /** The objects of Imports that these records name. */
 export function importedObjects(
-	releases: readonly StoredRelease[],
+	additions: readonly StoredAddition[],
 ): EventObject[] {
-	return releases
+	return additions
 		.filter(({ record }) => record.imported)
 		.map(({ record: { key, date, stream, first }, timeMs }) => ({
 			key,

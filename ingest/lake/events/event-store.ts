@@ -1,22 +1,23 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { DateFolder } from "../../../packages/bucket/object-keys.ts";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import {
 	framesSubject,
 	maxFrameBytes,
 } from "../../../packages/contracts/nats.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { readStoredBatch } from "../../../packages/service/nats/stored-batch.ts";
-import type { DateFolder } from "../../archive/s3/object-keys.ts";
-import type {
-	ListedObject,
-	ObjectStore,
-	PartStore,
-} from "../../archive/s3/object-store.ts";
+import { perKind } from "../../archive/ledger/ledger-index.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import {
-	ReleaseStore,
+	AdditionStore,
 	readsAtOnce,
-	type StoredRelease,
-} from "../release/release-store.ts";
+	type StoredAddition,
+} from "../addition/addition-store.ts";
+import type { Replacements } from "../objects/replacements.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
 import { requireTurn } from "../request/requirements.ts";
 import {
@@ -35,7 +36,8 @@ const maxTombstonesAgeMs = 60_000;
 
 export interface EventStoreOptions {
 	shard: LakeShard;
-	store: ObjectStore & PartStore;
+	store: Store;
+	replaced: Replacements;
 	tombstones: Tombstones;
 	/** Of all shards of this process. */
 	thread: RowThread;
@@ -56,15 +58,15 @@ export interface StreamEnds {
 /** A shard's events, wherever they are, for questions about them. */
 export class EventStore {
 	readonly objects: SourceObjects;
-	readonly releases: ReleaseStore;
+	readonly additions: AdditionStore;
 	readonly reader: ObjectReader;
 	readonly #options: EventStoreOptions;
 
 	constructor(options: EventStoreOptions) {
 		this.#options = options;
 		const { store, thread } = options;
-		this.objects = new SourceObjects(store);
-		this.releases = new ReleaseStore(store);
+		this.objects = new SourceObjects(store, options.replaced);
+		this.additions = new AdditionStore(store);
 		this.reader = new ObjectReader(store, thread);
 	}
 
@@ -96,13 +98,13 @@ export class EventStore {
 	async *added(
 		folder: DateFolder,
 		listed?: readonly ListedObject[],
-	): AsyncGenerator<StoredRelease[]> {
+	): AsyncGenerator<StoredAddition[]> {
 		const { account } = folder;
-		const list = () => this.releases.listed(folder);
+		const list = () => this.additions.listed(folder);
 		const records = listed ?? (await this.inTurn(account, list));
 		for (let at = 0; at < records.length; at += readsAtOnce) {
 			const some = records.slice(at, at + readsAtOnce);
-			yield await this.inTurn(account, () => this.releases.existing(some));
+			yield await this.inTurn(account, () => this.additions.existing(some));
 		}
 	}
 
@@ -174,7 +176,7 @@ export class EventStore {
 
 /** Its events may be imported ones alone. */
 function nothingOf(account: string, sourceKey: string): ArchivedSource {
-	return { account, sourceKey, objects: new Map(), quarantined: new Map() };
+	return { account, sourceKey, ...perKind(() => new Map()) };
 }
 
 /** A frame of the largest size must fit with its headers. */
@@ -224,7 +226,7 @@ export function framesOf(
 	};
 }
 
-export interface ReleasedRow {
+export interface AddedRow {
 	/** When the store took the record. */
 	timeMs: number;
 	/** Key of the object that has the row. */
@@ -232,13 +234,13 @@ export interface ReleasedRow {
 }
 
 /** Which of these rows, of one object in quarantine, were released, by event ID. */
-export async function releasedRows(
+export async function addedRows(
 	events: EventStore,
 	folder: DateFolder,
 	{ stream, from, first }: Pick<EventObject, "stream" | "from" | "first">,
 	rows: readonly StoredRow[],
-): Promise<Map<string, ReleasedRow>> {
-	const found = new Map<string, ReleasedRow>();
+): Promise<Map<string, AddedRow>> {
+	const found = new Map<string, AddedRow>();
 	if (rows.length === 0) return found;
 	const { account } = folder;
 	const times = rows.map(({ timeMs }) => timeMs);
@@ -248,8 +250,8 @@ export async function releasedRows(
 		limit: Infinity,
 	};
 	const ids = new Set(rows.map(({ eventID }) => eventID));
-	const releases = (await Array.fromAsync(events.added(folder))).flat();
-	for (const { record, timeMs } of releases) {
+	const additions = (await Array.fromAsync(events.added(folder))).flat();
+	for (const { record, timeMs } of additions) {
 		const isOfObject =
 			record.stream === stream && record.first <= first && record.last >= from;
 		if (!isOfObject) continue;

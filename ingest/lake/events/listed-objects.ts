@@ -1,15 +1,16 @@
 import type {
 	EventState,
 	EventsAsked,
+	ListedEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
-import type { DateReleases } from "../release/release-store.ts";
+import type { DateAdditions } from "../addition/addition-store.ts";
 import {
 	type ArchivedSource,
 	type EventObject,
 	importedObjects,
 } from "./date-objects.ts";
-import { type EventStore, releasedRows } from "./event-store.ts";
+import { addedRows, type EventStore } from "./event-store.ts";
 import type { OpenObject } from "./object-reader.ts";
 import type { RowChoice, StoredRow } from "./row.ts";
 
@@ -19,7 +20,7 @@ export interface ListedRow {
 	state: EventState;
 	/** Absent while a frame of the buffer has it. */
 	object?: EventObject;
-	releasedMs?: number;
+	times: Pick<ListedEvent, "storedTime" | "releasedTime">;
 }
 
 type ObjectsAsked = Pick<
@@ -32,7 +33,7 @@ export class ListedObjects {
 	readonly #events: EventStore;
 	readonly #source: ArchivedSource;
 	readonly #asked: ObjectsAsked;
-	#releases: Promise<Map<string, DateReleases>> | undefined;
+	#additions: Promise<Map<string, DateAdditions>> | undefined;
 
 	constructor(events: EventStore, source: ArchivedSource, asked: ObjectsAsked) {
 		this.#events = events;
@@ -75,10 +76,10 @@ export class ListedObjects {
 		const { objects } = this.#events;
 		const [rows, apart] = await Promise.all([
 			this.#mayHave("accepted")
-				? objects.ofDate(this.#source, date, false)
+				? objects.ofDate(this.#source, date, "objects")
 				: [],
 			this.#mayHave("quarantined", "released")
-				? objects.ofDate(this.#source, date, true)
+				? objects.ofDate(this.#source, date, "quarantined")
 				: [],
 		]);
 		return inOrderOfCuts(rows, apart).reverse();
@@ -97,11 +98,11 @@ export class ListedObjects {
 	}
 
 	/** What Imports, and Releases, have added to the source's dates. */
-	async #added(): Promise<Map<string, DateReleases>> {
+	async #added(): Promise<Map<string, DateAdditions>> {
 		const { withoutImported } = this.#asked;
 		if (withoutImported || !this.#mayHave("imported")) return new Map();
-		this.#releases ??= this.#events.releases.ofSource(this.#source);
-		return this.#releases;
+		this.#additions ??= this.#events.additions.ofSource(this.#source);
+		return this.#additions;
 	}
 
 	/** The chosen rows of an object, the newest first. */
@@ -128,7 +129,7 @@ export class ListedObjects {
 				this.#events.reader.rows(opened, group, { ...choice, limit: most }),
 			);
 			const released = object.quarantined
-				? await releasedRows(this.#events, folder, object, rows)
+				? await addedRows(this.#events, folder, object, rows)
 				: undefined;
 			for (const row of rows) {
 				const releasedMs = released?.get(row.eventID)?.timeMs;
@@ -140,7 +141,10 @@ export class ListedObjects {
 				if (state === undefined || own === state)
 					found.push({
 						...{ row, state: own, object },
-						...(releasedMs !== undefined && { releasedMs }),
+						times:
+							releasedMs === undefined
+								? {}
+								: { releasedTime: new Date(releasedMs).toISOString() },
 					});
 			}
 		}

@@ -1,7 +1,8 @@
-import type {
-	EventsAnswer,
-	EventsAsked,
-	ListedEvent,
+import {
+	type EventsAnswer,
+	type EventsAsked,
+	isReceivedState,
+	receivedState,
 } from "../../../packages/contracts/stored-event.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
@@ -47,11 +48,11 @@ export async function listEvents(
 	};
 }
 
-/** When each was stored and released. The cuts are read once each. */
+/** When each was stored, and what else a list says of its times. The cuts are read once each. */
 async function timesOf(
 	events: EventStore,
 	shown: readonly ListedRow[],
-): Promise<Pick<ListedEvent, "storedTime" | "releasedTime">[]> {
+): Promise<ListedRow["times"][]> {
 	const { keys } = events.options.store;
 	const keyOf = ({ stream, first }: CutPlace) => keys.cut(stream, first);
 	const places = shown.map(
@@ -64,15 +65,13 @@ async function timesOf(
 	await mapConcurrently([...unique], opensAtOnce, async ([key, place]) => {
 		cuts.set(key, await readCut(events, place));
 	});
-	return shown.map(({ row, object, releasedMs }, at) => {
+	return shown.map(({ row, object, times }, at) => {
 		const place = places[at];
 		return {
 			storedTime: object
 				? storedTimeOf(row, object, place && cuts.get(keyOf(place)))
 				: new Date(row.storedMs!).toISOString(),
-			...(releasedMs !== undefined && {
-				releasedTime: new Date(releasedMs).toISOString(),
-			}),
+			...times,
 		};
 	});
 }
@@ -136,7 +135,8 @@ class Listing {
 		const buffered = await this.#buffered(choice);
 		const found: ListedRow[] = buffered.rows.map((row) => ({
 			row,
-			state: row.quarantined ? "quarantined" : "accepted",
+			state: receivedState(row),
+			times: {},
 		}));
 		found.push(...(await this.#archivedSince(choice)));
 		const unique = new Map(found.map((each) => [each.row.eventID, each]));
@@ -164,8 +164,7 @@ class Listing {
 				sourceKeys: [this.#sourceKey],
 				...(state && { quarantined: state === "quarantined" }),
 			},
-			// No frame has an event that was released or imported.
-			state === "released" || state === "imported"
+			state && !isReceivedState(state)
 				? 0
 				: isSameStream
 					? this.#cursor?.frame

@@ -57,7 +57,7 @@ test("an imported event is found, with the time since which manifests have it, a
 		eventAt(noonMs + at * 1_000 + 500),
 	]);
 	for (const part of parts) await events.addImported(part);
-	const releases = await events.releases.ofSource({
+	const releases = await events.additions.ofSource({
 		account: "shop",
 		sourceKey,
 	});

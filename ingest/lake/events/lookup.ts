@@ -1,13 +1,14 @@
-import type {
-	EventAnswer,
-	FoundEvent,
+import {
+	type EventAnswer,
+	type FoundEvent,
+	receivedState,
 } from "../../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { timeOfEventID } from "../../wire/frame-event.ts";
 import type { ArchivedSource, EventObject } from "./date-objects.ts";
-import { type EventStore, releasedRows } from "./event-store.ts";
+import { addedRows, type EventStore } from "./event-store.ts";
 import {
 	afterItsTime,
 	amongImported,
@@ -88,7 +89,7 @@ async function inFrames(
 			const { sequence, storedMs, sourceKey } = row;
 			return foundOf(row, {
 				sourceKey: sourceKey!,
-				state: row.quarantined ? "quarantined" : "accepted",
+				state: receivedState(row),
 				stage: "Buffer",
 				frames: { stream, first: sequence!, last: sequence! },
 				storedTime: new Date(storedMs!).toISOString(),
@@ -124,7 +125,7 @@ async function described(
 	const cut = place && (await readCut(events, place));
 	const folder = { account, sourceKey, date };
 	const released = quarantined
-		? (await releasedRows(events, folder, object, [row])).get(row.eventID)
+		? (await addedRows(events, folder, object, [row])).get(row.eventID)
 		: undefined;
 	return foundOf(row, {
 		sourceKey,

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { PartStore } from "../../archive/s3/object-store.ts";
+import type { ReadStore } from "../../../packages/bucket/object-store.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
 import { type FrameEvent, newEventId } from "../../wire/frame-event.ts";
-import { ParquetRewriter } from "../compaction/rewriter.ts";
+import { ParquetRewriter } from "../objects/parquet-rewriter.ts";
 import { ObjectReader } from "./object-reader.ts";
 import { rowsOfGroup } from "./object-rows.ts";
 import type { RowChoice, StoredRow } from "./row.ts";
@@ -128,7 +128,7 @@ function idOf({ id }: FrameEvent): string {
 }
 
 function reader(): ObjectReader {
-	const store: PartStore = {
+	const store: Pick<ReadStore, "getPart"> = {
 		async getPart(key, range) {
 			const bytes = objects.get(key);
 			if (!bytes) return undefined;

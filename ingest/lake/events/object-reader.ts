@@ -1,7 +1,7 @@
 // hyparquet: see object-rows.ts.
 import { type FileMetaData, parquetMetadata } from "hyparquet";
+import type { ReadStore } from "../../../packages/bucket/object-store.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
-import type { PartStore } from "../../archive/s3/object-store.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { RowChoice, StoredRow } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";
@@ -27,16 +27,16 @@ export interface OpenGroup {
 	index: number;
 	fromMs: number;
 	toMs: number;
-	/** The least and the greatest event ID; absent in objects of an earlier version of archive. */
-	ids?: { from: string; to: string };
+	/** The least and the greatest event ID. */
+	ids: { from: string; to: string };
 }
 
 /** Reads rows of objects by ranges of their bytes. */
 export class ObjectReader {
-	readonly #store: PartStore;
+	readonly #store: Pick<ReadStore, "getPart">;
 	readonly #thread: RowThread;
 
-	constructor(store: PartStore, thread: RowThread) {
+	constructor(store: Pick<ReadStore, "getPart">, thread: RowThread) {
 		this.#store = store;
 		this.#thread = thread;
 	}
@@ -118,8 +118,7 @@ function openGroup({ row_groups }: FileMetaData, index: number): OpenGroup {
 		index,
 		fromMs: from instanceof Date ? from.getTime() : 0,
 		toMs: to instanceof Date ? to.getTime() : Infinity,
-		...(typeof least === "string" &&
-			typeof greatest === "string" && { ids: { from: least, to: greatest } }),
+		ids: { from: String(least ?? ""), to: String(greatest ?? "~") },
 	};
 }
 

@@ -1,5 +1,6 @@
 import { datesBetween, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import { objectKinds } from "../../archive/ledger/ledger-index.ts";
 import {
 	type ArchivedSource,
 	type EventObject,
@@ -39,9 +40,9 @@ export async function atItsTime(
 	wanted: EventQuery,
 	idMs: number,
 ): Promise<EventMatch | undefined> {
-	for (const quarantined of [false, true]) {
+	for (const kind of objectKinds) {
 		const date = utcDate(idMs);
-		const objects = await events.objects.ofDate(source, date, quarantined);
+		const objects = await events.objects.ofDate(source, date, kind);
 		const found = await inOrderedObjects(events, objects, wanted, idMs);
 		if (found) return found;
 	}
@@ -66,9 +67,9 @@ export async function amongImported(
 ): Promise<EventMatch | undefined> {
 	if (isOver(search)) return undefined;
 	const folder = { account, sourceKey, date: utcDate(idMs) };
-	for await (const releases of events.added(folder)) {
+	for await (const additions of events.added(folder)) {
 		if (isOver(search)) return undefined;
-		const some = importedObjects(releases);
+		const some = importedObjects(additions);
 		const opened = await events.inTurn(account, () =>
 			mapConcurrently(some, opensAtOnce, ({ key }) => events.reader.open(key)),
 		);
@@ -144,8 +145,8 @@ export async function afterItsTime(
 		events.inTurn(account, () => open(object));
 	const firstDate = utcDate(idMs);
 	for (const date of datesBetween(firstDate, utcDate(idMs + keyMs)))
-		for (const quarantined of [false, true]) {
-			const objects = await events.objects.ofDate(source, date, quarantined);
+		for (const kind of objectKinds) {
+			const objects = await events.objects.ofDate(source, date, kind);
 			let at =
 				date === firstDate
 					? await firstSince(objects, idMs - disorderMs, openInTurn)
@@ -211,7 +212,7 @@ function mayHave(
 	fromMs: number,
 	toMs: number,
 ): boolean {
-	const { ids = { from: id, to: id } } = group;
+	const { ids } = group;
 	return (
 		group.toMs >= fromMs &&
 		group.fromMs <= toMs &&

@@ -16,6 +16,8 @@ async function answerTo(question: ReadQuestion): Promise<ReadAnswer> {
 				: rowsOfFrames(question.frames, question.choice);
 		return { rows };
 	} catch (error) {
+		// What JSON.parse says quotes the text.
+		if (error instanceof SyntaxError) return { fault: "a row isn't JSON" };
 		return { fault: error instanceof Error ? error.message : String(error) };
 	}
 }

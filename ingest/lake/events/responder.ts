@@ -1,10 +1,8 @@
-import { eventsSubject } from "../../../packages/contracts/nats.ts";
 import type { EventsRequest } from "../../../packages/contracts/stored-event.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
-import { readEventsRequest } from "../request/requests.ts";
-import type { LakeQuestion } from "../request/responder.ts";
+import type { Answers } from "../request/responder.ts";
 import { EventStore } from "./event-store.ts";
 import { listEvents } from "./listing.ts";
 import { findEvent } from "./lookup.ts";
@@ -15,13 +13,9 @@ export function answerEvents(
 	{ reading: turns, ...context }: LakeContext,
 	shard: LakeShard,
 	thread: RowThread,
-): LakeQuestion<EventsRequest> {
+): Answers["events"] {
 	const events = new EventStore({ ...context, turns, thread, shard });
-	return {
-		subject: eventsSubject(shard.number),
-		read: readEventsRequest,
-		answer: (request) => answerTo(events, request),
-	};
+	return (request) => answerTo(events, request);
 }
 
 async function answerTo(

@@ -1,16 +1,20 @@
 import pino from "pino";
 import { Counter, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { addDays, utcDate } from "../../../packages/contracts/utc-date.ts";
+import {
+	addDays,
+	dayMs,
+	utcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { Tombstones } from "../../archive/write/tombstones.ts";
+import { AdditionStore } from "../addition/addition-store.ts";
 import { CompactionStore } from "../compaction/record.ts";
-import { ReleaseStore } from "../release/release-store.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
-import { Lister, type ListerOptions } from "./lister.ts";
+import { Lister, type ListerOptions, namesInList } from "./lister.ts";
 
 const today = utcDate(Date.now());
 const { signal } = new AbortController();
@@ -46,6 +50,7 @@ function bucket(has: [source: typeof shop, age: number][]) {
 		help: "-",
 		registers: [new Registry()],
 	});
+	const told: boolean[] = [];
 	let isCurrent = true;
 	const tombstones = new Tombstones(store);
 	const options = {
@@ -55,8 +60,12 @@ function bucket(has: [source: typeof shop, age: number][]) {
 		intervalMs: 1,
 		objectsDone: async () => 0,
 		tombstones,
+		replaced: new CompactionStore(store),
 		retentions: new RetentionStore(store),
-		metrics: { listFailures },
+		metrics: {
+			listFailures,
+			tellWork: (_: string, isFailing: boolean) => void told.push(isFailing),
+		},
 		log: pino({ level: "silent" }),
 	} satisfies ListerOptions;
 	const listOf = (source: typeof shop, age: number, name: string | number) =>
@@ -74,14 +83,15 @@ function bucket(has: [source: typeof shop, age: number][]) {
 		standBy: () => {
 			isCurrent = false;
 		},
+		told,
 		failures: async () => (await listFailures.get()).values[0]!.value,
 	};
 }
 
 async function noteRelease(store: MemoryStore, age: number, number: number) {
 	const folder = { ...shop, date: addDays(today, -age) };
-	const key = store.keys.released(folder, number, "0123456789abcdef");
-	await new ReleaseStore(store).decide(number, {
+	const key = store.keys.addedObject(folder, number, "0123456789abcdef");
+	await new AdditionStore(store).decide(number, {
 		version: 1,
 		...folder,
 		operation: "o",
@@ -94,7 +104,7 @@ async function noteRelease(store: MemoryStore, age: number, number: number) {
 	});
 	// No record names it.
 	await store.putNew(
-		store.keys.released(folder, number, "f".repeat(16)),
+		store.keys.addedObject(folder, number, "f".repeat(16)),
 		"late",
 	);
 	return key;
@@ -178,7 +188,7 @@ test("an archive that stands by writes no lists", async () => {
 });
 
 test("a list that can't be written holds up no others", async () => {
-	const { store, options, listOf, failures } = bucket([
+	const { store, options, listOf, failures, told } = bucket([
 		[bank, 1],
 		[shop, 1],
 	]);
@@ -195,6 +205,7 @@ test("a list that can't be written holds up no others", async () => {
 	store.put = put;
 	expect(await lister.look(Date.now(), signal)).toBe(1);
 	expect(listOf(bank, 1, 0)).toBeDefined();
+	expect(told).toEqual([true, false]);
 });
 
 test("a shard of which nobody knows how far it is holds up no others", async () => {
@@ -249,7 +260,7 @@ test("a look lists the releases of the sources that have new ones alone, however
 	for (let number = 0; number < 300; number++) {
 		const sourceKey = (1_000 + number).toString(16).padStart(32, "0");
 		const date = addDays(today, -3);
-		const key = store.keys.released(
+		const key = store.keys.addedObject(
 			{ account: "bank", sourceKey, date },
 			1,
 			"0123456789abcdef",
@@ -257,7 +268,7 @@ test("a look lists the releases of the sources that have new ones alone, however
 		await store.put(key.replace("-0123456789abcdef.parquet", ".json"), "{}");
 	}
 	const { list } = store;
-	const all = store.keys.allReleases();
+	const all = store.keys.allAdded();
 	let listed = 0;
 	store.list = async function* (...args) {
 		for await (const object of list.apply(store, args)) {
@@ -265,19 +276,20 @@ test("a look lists the releases of the sources that have new ones alone, however
 			yield object;
 		}
 	};
-	const look = async () => {
+	const look = async (at = Date.now()) => {
 		listed = 0;
-		await lister.look(Date.now(), signal);
+		await lister.look(at, signal);
 		return listed;
 	};
 	const put = store.put.bind(store);
 	store.put = () => Promise.reject(new Error("the store is away"));
-	expect(await look()).toBe(300);
+	// Which sources there are, and then each one's.
+	expect(await look()).toBe(600);
 	// Nothing was written, so all is looked at again.
-	expect(await look()).toBe(300);
+	expect(await look()).toBe(600);
 	store.put = put;
 	store.get = async () => JSON.stringify({ version: 1, key: "k" });
-	expect(await look()).toBe(300);
+	expect(await look()).toBe(600);
 	expect(await look()).toBe(0);
 	delete (store as Partial<typeof store>).get;
 	const key = await noteRelease(store, 2, 1);
@@ -292,70 +304,93 @@ test("a look lists the releases of the sources that have new ones alone, however
 		if (!before.has(key) && key.startsWith(store.keys.additions()))
 			store.objects.delete(key);
 	expect(await look()).toBe(0);
-	const other = new Lister(options);
-	await other.lookBack(Date.now(), signal);
+	await new Lister(options).look(Date.now(), signal);
 	expect(listOf(shop, 1, "released")).toBe(`s3://b/${late}\n`);
 });
 
-test("where comparing takes many requests, most looks list nothing of what was listed and compacted, however much the bucket keeps", async () => {
-	const { store, index, options, listOf } = bucket([[shop, 1]]);
-	const lister = new Lister({ ...options, mostRequests: 2 });
-	const years = Array.from({ length: 3_000 }, (_, age) => age + 40);
-	for (const age of years) {
-		const group = { ...shop, date: addDays(today, -age) };
-		await store.put(store.keys.list(group, 0), "x");
-		await store.put(store.keys.compaction(group), "{}");
-	}
-	const listed = () => {
-		const { allLists, compactions } = store.keys;
-		const prefixes = [allLists, compactions].map((of) => of.call(store.keys));
-		return store.lists.filter((prefix) => prefixes.includes(prefix)).length;
-	};
-	let read = 0;
-	const { list } = store;
-	store.list = async function* (...args) {
-		for await (const object of list.apply(store, args)) {
-			read++;
-			yield object;
-		}
-	};
-	expect(await lister.look(Date.now(), signal)).toBe(1);
-	// A page of each, and then from the index's first date on.
-	expect(read).toBeLessThan(2_100);
-	expect(listed()).toBe(4);
-	[read, store.lists.length] = [0, 0];
+test("a look lists nothing of the bucket, reads the records of changed dates alone, and writes their lists alone", async () => {
+	const { store, index, lister, listOf } = bucket([
+		[shop, 1],
+		[shop, 2],
+		[bank, 1],
+	]);
 	const { objects } = index.source(shop.account, shop.sourceKey)!;
-	objects.get(addDays(today, -1))!.add({ stream, first: 9, rows: 1 });
-	expect(await lister.look(Date.now(), signal)).toBe(1);
-	expect(listOf(shop, 1, 0)).toContain("9.parquet");
-	expect(await lister.look(Date.now(), signal)).toBe(0);
-	expect(read).toBe(0);
-	expect(listed()).toBe(0);
-	// What another archive has done meanwhile.
-	await store.put(
-		store.keys.list({ ...shop, date: addDays(today, -1) }, 0),
-		"",
-	);
-	expect(await lister.look(Date.now(), signal)).toBe(1);
-	expect(read).toBeGreaterThan(0);
+	objects.set(today, DateObjects.of([{ stream, first: 8, rows: 1 }]));
+	expect(await lister.look(Date.now(), signal)).toBe(3);
+	const look = async () => {
+		[store.lists.length, store.reads.length] = [0, 0];
+		return [await lister.look(Date.now(), signal), store.lists, store.reads];
+	};
+	// Who got releases, and nothing else.
+	const lists = [store.keys.additions()];
+	expect(await look()).toEqual([0, lists, []]);
+	objects.get(today)!.add({ stream, first: 9, rows: 1 });
+	const record = store.keys.compaction({ ...shop, date: today });
+	expect(await look()).toEqual([1, lists, [record]]);
+	expect(listOf(shop, 0, 0)).toContain("9.parquet");
+	expect(await look()).toEqual([0, lists, []]);
 });
 
-test("a look compares with the bucket at least once in twelve times", async () => {
-	const { store, options, listOf } = bucket([[shop, 1]]);
-	const lister = new Lister({ ...options, mostRequests: 0.001 });
+test("all lists are compared once a day, and when this archive begins its work on a shard", async () => {
+	const { options, store, listOf } = bucket([[shop, 1]]);
+	await noteRelease(store, 1, 1);
+	let isCurrent = true;
+	const [shard] = options.shards;
+	const shards = [{ ...shard!, isCurrent: async () => isCurrent }];
+	const lister = new Lister({ ...options, shards });
+	const nowMs = Date.now();
+	const lists = () => [listOf(shop, 1, 0), listOf(shop, 1, "released")];
+	expect(await lister.look(nowMs, signal)).toBe(2);
+	const right = lists();
+	const lose = async () => {
+		const of = { ...shop, date: addDays(today, -1) };
+		await store.put(store.keys.list(of, 0), "late");
+		await store.remove([store.keys.list(of, "released")]);
+	};
+	await lose();
+	expect(await lister.look(nowMs + dayMs - 1, signal)).toBe(0);
+	expect(await lister.look(nowMs + dayMs, signal)).toBe(2);
+	expect(lists()).toEqual(right);
+	await lose();
+	isCurrent = false;
+	expect(await lister.look(nowMs + dayMs, signal)).toBe(0);
+	isCurrent = true;
+	expect(await lister.look(nowMs + dayMs, signal)).toBe(2);
+	expect(lists()).toEqual(right);
+});
+
+test("a list that couldn't be written is written by the next look, and one of a date that is kept again", async () => {
+	const { store, index, retentions, lister, listOf } = bucket([[shop, 31]]);
+	const keep = (days: number, number: number) =>
+		retentions.write(number, {
+			version: 1,
+			...shop,
+			days,
+			from: addDays(today, -31),
+		});
+	await keep(400, 1);
 	expect(await lister.look(Date.now(), signal)).toBe(1);
-	const right = listOf(shop, 1, 0);
-	const key = store.keys.list({ ...shop, date: addDays(today, -1) }, 0);
-	await store.put(key, "late");
-	for (let look = 1; look < 12; look++)
-		expect(await lister.look(Date.now(), signal)).toBe(0);
+	const date = addDays(today, -31);
+	const { objects } = index.source(shop.account, shop.sourceKey)!;
+	objects.get(date)!.add({ stream, first: 9, rows: 1 });
+	const put = store.put.bind(store);
+	store.put = () => Promise.reject(new Error("the store is away"));
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	store.put = put;
 	expect(await lister.look(Date.now(), signal)).toBe(1);
-	expect(listOf(shop, 1, 0)).toBe(right);
+	expect(listOf(shop, 31, 0)).toContain("9.parquet");
+	await keep(30, 2);
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	// Retention has removed it.
+	await store.remove([store.keys.list({ ...shop, date }, 0)]);
+	await keep(400, 3);
+	expect(await lister.look(Date.now(), signal)).toBe(1);
+	expect(listOf(shop, 31, 0)).toContain("9.parquet");
 });
 
 test("a compaction that the index knows is listed by the next look", async () => {
 	const { store, index, options, listOf } = bucket([[shop, 1]]);
-	const lister = new Lister({ ...options, mostRequests: 0.001 });
+	const lister = new Lister(options);
 	const { objects } = index.source(shop.account, shop.sourceKey)!;
 	const date = addDays(today, -1);
 	objects.get(date)!.add({ stream, first: 2, rows: 1 });
@@ -376,4 +411,39 @@ test("a compaction that the index knows is listed by the next look", async () =>
 	store.reads.length = 0;
 	expect(await lister.look(Date.now(), signal)).toBe(0);
 	expect(store.reads).toEqual([]);
+});
+
+test.each<[string, boolean, number, string[]]>([
+	["all, before a compaction", false, 1, ["1-1", "1-2", "1-3"]],
+	["its outputs, and what came later", true, 1, ["compacted-x", "1-3"]],
+	[
+		"all, of the shard that the source had before or after",
+		true,
+		2,
+		["2-1", "2-2", "2-3"],
+	],
+])("a shard's list has %s", (_, isCompacted, shard, expected) => {
+	const nameOf = ({ stream, first }: { stream: string; first: number }) =>
+		`${stream}-${first}.parquet`;
+	const of = (shard: number, first: number) => ({
+		stream: stream.replace("-0-", `-${shard}-`),
+		first,
+		rows: 1,
+	});
+	const inputs = [nameOf(of(1, 1)), nameOf(of(1, 2))];
+	const name = "compacted-x.parquet";
+	const outputs = [{ name, rows: 2, bytes: 1, sha256: "", inputs }];
+	const record = { version: 1, ...shop, date: today, outputs } as const;
+	const objects = [1, 2, 3].map((first) => of(shard, first));
+	const names = namesInList(
+		shard,
+		objects,
+		nameOf,
+		isCompacted ? { ...record, outputs } : undefined,
+	);
+	expect(
+		names.map((name) =>
+			name.replace(/tidemill-frames-|-a{16}|[.]parquet/g, ""),
+		),
+	).toEqual(expected);
 });

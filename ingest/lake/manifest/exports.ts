@@ -3,20 +3,13 @@ import type {
 	ManifestDate,
 	ManifestObject,
 } from "../../../packages/contracts/manifest.ts";
-import { exportSubject } from "../../../packages/contracts/nats.ts";
-import type {
-	ExportAnswer,
-	ExportFile,
-	ExportRequest,
-} from "../../../packages/contracts/transfer.ts";
+import type { ExportFile } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import { ErasureStore } from "../erasure/erasure-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { readExportRequest } from "../request/requests.ts";
 import { requireTurn, requireUndeleted } from "../request/requirements.ts";
-import type { LakeQuestion } from "../request/responder.ts";
+import type { Answers } from "../request/responder.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore } from "./manifest-store.ts";
 
@@ -26,20 +19,13 @@ const linkSeconds = 3_600;
 const maxWaiting = 16;
 
 /** Answers the API's requests for links to the files of Exports (packages/contracts/transfer.ts), whatever the shard. */
-export function answerExports(
-	context: LakeContext,
-): LakeQuestion<ExportRequest> {
-	const { store, tombstones } = context;
-	const objects = new ManifestObjects(store);
+export function answerExports(context: LakeContext): Answers["export"] {
+	const { store, tombstones, counted } = context;
+	const objects = new ManifestObjects(context);
 	const manifests = new ManifestStore(context, objects);
-	const erasures = new ErasureStore(store);
 	// Links take the processor.
 	const turns = new FairLimit({ atOnce: 2 });
-	const answer = async ({
-		operation,
-		account,
-		after = "",
-	}: ExportRequest): Promise<ExportAnswer> => {
+	return async ({ operation, account, after = "" }) => {
 		const found = await manifests.newest(operation);
 		if (!found || found.manifest.account !== account)
 			throw new RequestFailure(
@@ -50,7 +36,7 @@ export function answerExports(
 		const { sourceKey } = manifest;
 		await tombstones.refresh();
 		requireUndeleted(tombstones, manifest);
-		await erasures.requireNoneSince(manifest);
+		await counted.requireNoneSince(manifest);
 		const seconds = await store.linkSeconds(linkSeconds);
 		const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
 		const folderOf = (date: UtcDate) => ({ account, sourceKey, date });
@@ -64,7 +50,6 @@ export function answerExports(
 		);
 		return { ok: true, ...page, expiresAt };
 	};
-	return { subject: exportSubject, read: readExportRequest, answer };
 }
 
 /** NATS takes messages of some megabytes, and a link has a few kB. */
@@ -105,7 +90,7 @@ export async function exportPage(
 		if (isBegun && digest !== list)
 			throw new RequestFailure(
 				"CursorExpired",
-				`The files of ${date} were compacted since the page before`,
+				`The files of ${date} were replaced since the page before`,
 			);
 		const first = isBegun ? Number(taken) : 0;
 		const end = first + filesOfPage - files.length;

@@ -1,43 +1,30 @@
 import type { ManifestDate } from "../../../packages/contracts/manifest.ts";
-import { importSubject } from "../../../packages/contracts/nats.ts";
 import { keptFrom } from "../../../packages/contracts/retention.ts";
-import type {
-	ImportAnswer,
-	ImportRequest,
-} from "../../../packages/contracts/transfer.ts";
+import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { dayMs, utcDate } from "../../../packages/contracts/utc-date.ts";
-import { ErasureStore } from "../erasure/erasure-store.ts";
-import type { ReleasedLedgers } from "../release/released-ledgers.ts";
+import type { AddedLedgers } from "../addition/added-ledgers.ts";
+import { type AddedDates, addInTurns } from "../addition/addition-turns.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { readImportRequest } from "../request/requests.ts";
-import { requireTurn, requireUndeletedNow } from "../request/requirements.ts";
-import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+import { requireUndeletedNow } from "../request/requirements.ts";
+import type { Answers, RequestTask } from "../request/responder.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore } from "./manifest-store.ts";
 import { SourceImport } from "./source-import.ts";
 
-/** More than operator asks for at once. Archive isn't told of an Operation that is deleted, so its import still waits. */
-const maxWaiting = 16;
-
 /** Answers operator's requests to add the events of Imports to one shard's sources (packages/contracts/transfer.ts). */
 export function answerImports(
 	context: LakeContext,
-	shard: number,
-	released: Pick<ReleasedLedgers, "publish">,
-): LakeQuestion<ImportRequest> {
-	return {
-		subject: importSubject(shard),
-		read: readImportRequest,
-		async answer(request, task): Promise<ImportAnswer> {
-			const dates = await addImport(context, request, task);
-			const { operation, account, sourceKey } = request;
-			await released.publish(request);
-			const { log } = context;
-			log.info({ operation, account, sourceKey, dates }, "imported events");
-			return { ok: true, dates };
-		},
+	added: Pick<AddedLedgers, "publish">,
+): Answers["import"] {
+	return async (request, task) => {
+		const dates = await addImport(context, request, task);
+		const { operation, account, sourceKey } = request;
+		await added.publish(request);
+		const { log } = context;
+		log.info({ operation, account, sourceKey, dates }, "imported events");
+		return { ok: true, dates };
 	};
 }
 
@@ -45,12 +32,11 @@ async function addImport(
 	context: LakeContext,
 	request: ImportRequest,
 	task: RequestTask,
-): Promise<SourceImport["dates"]> {
-	const { store, changing, tombstones } = context;
+): Promise<AddedDates> {
+	const { store, changing, tombstones, counted } = context;
 	const { account, operation, parts } = request;
-	requireTurn(changing, account, maxWaiting, "imports and releases");
 	const retention = await new RetentionStore(store).of(request);
-	const manifests = new ManifestStore(context, new ManifestObjects(store));
+	const manifests = new ManifestStore(context, new ManifestObjects(context));
 	const found = await manifests.newest(operation);
 	if (!found)
 		throw new RequestFailure(
@@ -58,10 +44,9 @@ async function addImport(
 			`The manifest of the Operation ${operation} is not in the bucket`,
 		);
 	const { manifest } = found;
-	const erasures = new ErasureStore(store);
 	const idle = async () => {
 		await requireUndeletedNow(tombstones, request);
-		await erasures.requireNoneSince(manifest);
+		await counted.requireNoneSince(manifest);
 	};
 	const { snapshotTime } = manifest;
 	const nowMs = nowSince(Date.parse(snapshotTime), Date.now());
@@ -75,16 +60,12 @@ async function addImport(
 		request,
 		await keysIn(manifests.datesOf(found)),
 	);
-	// Some dates of one part in each turn of the account: they take memory and a processor, which cutting needs. A part that
-	// waits is in no memory.
-	for (let part = 1; part <= parts; part++) {
-		task.progress = () => `part ${part} of ${parts}`;
-		for (let isLeft = true; isLeft; )
-			isLeft = await changing.run(account, () => {
-				task.stopping.throwIfAborted();
-				return added.add(part);
-			});
-	}
+	// A part that waits is in no memory.
+	const works = Array.from({ length: parts }, (_, at) => ({
+		name: `part ${at + 1} of ${parts}`,
+		next: () => added.add(at + 1),
+	}));
+	await addInTurns(account, works, changing, task);
 	return added.dates;
 }
 

@@ -1,11 +1,10 @@
 import { earlierMs } from "../../../packages/contracts/clocks.ts";
-import type { ManifestRequest } from "../../../packages/contracts/manifest.ts";
+import type { HeldAdditions } from "../../../packages/contracts/manifest.ts";
 import {
 	datesBetween,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import type { SourceErasures } from "../erasure/erasure-store.ts";
-import type { DateReleases } from "../release/release-store.ts";
+import type { DateAdditions } from "../addition/addition-store.ts";
 
 /**
  * The dates of a manifest, ascending: the requested range and the dates `also`, clamped to the Source's first event, the first
@@ -34,22 +33,20 @@ export function manifestDates(
 	return [...new Set([...also, ...datesBetween(start, end)])].sort();
 }
 
-/** What a table holds of the releases and imports of a Source's dates. */
-type HeldReleases = Pick<
-	NonNullable<ManifestRequest["releases"]>,
-	"earliest" | "since"
-> & { start: UtcDate };
-
 /**
  * Of the dates before `start`, from `earliest` on, those that a load as of `since` may lack releases or imports of, by the
  * clocks alone.
  */
-export function perhapsReleased(
-	{ start, earliest, since }: HeldReleases,
-	releases: ReadonlyMap<UtcDate, DateReleases>,
+export function perhapsAdded(
+	{
+		start,
+		earliest,
+		since,
+	}: Pick<HeldAdditions, "earliest" | "since"> & { start: UtcDate },
+	additions: ReadonlyMap<UtcDate, DateAdditions>,
 ): UtcDate[] {
 	const after = earlierMs(since);
-	return [...releases]
+	return [...additions]
 		.filter(
 			([date, { records }]) =>
 				date >= earliest &&
@@ -60,34 +57,34 @@ export function perhapsReleased(
 }
 
 /** Those of the dates that have more records than a load has counted. A date's records are numbered, and none goes before its date. */
-export function releasedSince(
+export function addedSince(
 	dates: readonly UtcDate[],
-	releases: ReadonlyMap<UtcDate, DateReleases>,
+	additions: ReadonlyMap<UtcDate, DateAdditions>,
 	counted: Record<UtcDate, number>,
 ): UtcDate[] {
-	const now = countReleases(releases);
+	const now = countAdditions(additions);
 	return dates.filter((date) => (now[date] ?? 0) > (counted[date] ?? 0));
 }
 
-export function countReleases(
-	releases: ReadonlyMap<UtcDate, DateReleases>,
+export function countAdditions(
+	additions: ReadonlyMap<UtcDate, DateAdditions>,
 ): Record<UtcDate, number> {
 	return Object.fromEntries(
-		[...releases]
+		[...additions]
 			.filter(([, { records }]) => records.length > 0)
 			.map(([date, { records }]) => [date, records.length]),
 	);
 }
 
-/** The records of releases and of erasures, which both change what a date's rows are. */
-export function withErasures(
-	released: ReadonlyMap<UtcDate, DateReleases>,
-	erasures: SourceErasures | undefined,
-): ReadonlyMap<UtcDate, DateReleases> {
-	if (!erasures) return released;
-	const all = new Map(released);
-	for (const [date, more] of erasures.dates) {
-		const { records = [], bytesOf = new Map() } = released.get(date) ?? {};
+/** With other records that change what a date's rows are. */
+export function withRecords(
+	added: ReadonlyMap<UtcDate, DateAdditions>,
+	others: ReadonlyMap<UtcDate, DateAdditions["records"]> | undefined,
+): ReadonlyMap<UtcDate, DateAdditions> {
+	if (!others) return added;
+	const all = new Map(added);
+	for (const [date, more] of others) {
+		const { records = [], bytesOf = new Map() } = added.get(date) ?? {};
 		all.set(date, { records: [...records, ...more], bytesOf });
 	}
 	return all;

@@ -1,34 +1,44 @@
-import type {
-	ManifestDate,
-	ManifestObject,
+import {
+	type DateFolder,
+	earlyDays,
+} from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
+import {
+	type ManifestDate,
+	type ManifestObject,
+	withObjectLists,
 } from "../../../packages/contracts/manifest.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type { DateFolder } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
-import { earlyDays } from "../../wire/object-name.ts";
 import {
-	CompactionStore,
+	AdditionStore,
+	type DateAdditions,
+} from "../addition/addition-store.ts";
+import { EarlyObjects } from "../early/early-objects.ts";
+import {
+	type Replacements,
 	sameEvents,
 	visibleObjects,
-} from "../compaction/record.ts";
-import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
+} from "../objects/replacements.ts";
+import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { EarlyObjects } from "./early-objects.ts";
 
 /** Finds the objects of a date that a manifest names: each event is in exactly one of them. */
 export class ManifestObjects {
 	readonly early: EarlyObjects;
-	readonly #store: ObjectStore;
-	readonly #compactions: CompactionStore;
-	readonly #releases: ReleaseStore;
+	readonly #store: Store;
+	readonly #replaced: Replacements;
+	readonly #releases: AdditionStore;
 
-	constructor(store: ObjectStore) {
+	constructor({
+		store,
+		replaced,
+	}: Pick<LakeContext, "replaced"> & { store: Store }) {
 		this.#store = store;
 		this.early = new EarlyObjects(store);
-		this.#compactions = new CompactionStore(store);
-		this.#releases = new ReleaseStore(store);
+		this.#replaced = replaced;
+		this.#releases = new AdditionStore(store);
 	}
 
 	/**
@@ -47,7 +57,7 @@ export class ManifestObjects {
 			this.#store.keys.events(group, stream, first).slice(folder.length);
 		// The lists are copied because cuts go on.
 		const unreplaced = [...before];
-		const record = await this.#compactions.of(group);
+		const record = await this.#replaced.of(group);
 		// What a record replaces is among the objects that are known after it. Without one, those that were known before count:
 		// once it is written, the ledger may forget what it replaced.
 		const objects = record ? [...(objectsOf() ?? [])] : unreplaced;
@@ -100,19 +110,23 @@ export class ManifestObjects {
 		date: ManifestDate,
 		linkSeconds: number,
 	): Promise<ManifestDate> {
-		const objects = await this.current(group, date);
-		const { earlier } = date;
-		return {
-			...date,
-			objects: await this.withLinks(objects, linkSeconds),
-			...(earlier && { earlier: await this.withLinks(earlier, linkSeconds) }),
-		};
+		return withObjectLists(date, async ({ objects, folder }) =>
+			this.withLinks(
+				folder
+					? await this.current(
+							{ ...group, ...folder },
+							{ date: date.date, objects },
+						)
+					: objects,
+				linkSeconds,
+			),
+		);
 	}
 
 	/** The same without links. Throws as {@link renew} does. */
 	async current(
 		group: DateFolder,
-		date: ManifestDate,
+		date: Pick<ManifestDate, "date" | "objects">,
 	): Promise<Omit<ManifestObject, "url">[]> {
 		const folder = this.#store.keys.eventsOfDate(group);
 		const early = date.objects.filter(({ key }) => this.early.isEarly(key));
@@ -124,7 +138,7 @@ export class ManifestObjects {
 					`The object ${objectId(key)} of ${date.date} that the manifest names was for ${earlyDays} days, and they are over`,
 				);
 		const record =
-			others.length > 0 ? await this.#compactions.of(group) : undefined;
+			others.length > 0 ? await this.#replaced.of(group) : undefined;
 		const same = sameEvents(
 			others,
 			({ key }) => key.slice(folder.length),
@@ -133,7 +147,7 @@ export class ManifestObjects {
 		if (!same)
 			throw new RequestFailure(
 				"ManifestOutdated",
-				`The objects of ${date.date} that the manifest names were compacted together with later events`,
+				`The objects of ${date.date} that the manifest names were merged with later events`,
 			);
 		const outputs = same.outputs.map(({ name, rows, bytes, inputs }) => ({
 			key: folder + name,
@@ -148,9 +162,9 @@ export class ManifestObjects {
 	 * The day with the rows that were released from its quarantine, and those that were imported.
 	 * @param only Without the former. Throws {@link RequestFailure} ObjectMissing.
 	 */
-	async withReleased(
+	async withAdded(
 		day: ManifestDate,
-		releases: DateReleases | undefined,
+		releases: DateAdditions | undefined,
 		linkSeconds: number,
 		only?: "imported",
 	): Promise<ManifestDate> {
@@ -164,7 +178,7 @@ export class ManifestObjects {
 
 	/** The objects with a day's released rows. Throws {@link RequestFailure} ObjectMissing. */
 	async released(
-		releases: DateReleases | undefined,
+		releases: DateAdditions | undefined,
 		linkSeconds: number,
 		only?: "imported",
 	): Promise<ManifestObject[]> {

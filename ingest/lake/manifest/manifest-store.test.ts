@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ManifestDate } from "../../../packages/contracts/manifest.ts";
 import { addDays } from "../../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
+import { CompactionStore } from "../compaction/record.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore, type UnsignedManifest } from "./manifest-store.ts";
 
@@ -29,7 +30,10 @@ async function fileStore() {
 		},
 	});
 	const scratch = join(folder, "scratch");
-	const objects = new ManifestObjects(store);
+	const objects = new ManifestObjects({
+		store,
+		replaced: new CompactionStore(store),
+	});
 	const newStore = () => new ManifestStore({ store, scratch }, objects);
 	return { store, newStore, files, scratch };
 }

@@ -3,6 +3,8 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { logSizes, maxResultBytes } from "../../../packages/contracts/job.ts";
 import type {
 	Manifest,
@@ -15,11 +17,8 @@ import {
 } from "../../../packages/contracts/transfer.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type { FileStore, ObjectStore } from "../../archive/s3/object-store.ts";
 import { manifestText, readManifestText } from "../../wire/manifest-text.ts";
 import { RequestFailure } from "../request/errors.ts";
-import type { ManifestContents } from "./early-objects.ts";
 import type { ManifestObjects } from "./manifest-objects.ts";
 
 /** All of a manifest but its dates, which are too much for memory. */
@@ -56,7 +55,7 @@ export interface NamedDates {
 }
 
 export interface ManifestStoreOptions {
-	store: ObjectStore & FileStore;
+	store: Store;
 	/** A folder for files. */
 	scratch: string;
 }
@@ -67,7 +66,7 @@ export interface ManifestStoreOptions {
  * Memory holds some dates of a manifest; the whole stands in a file.
  */
 export class ManifestStore {
-	readonly #store: ObjectStore & FileStore;
+	readonly #store: Store;
 	readonly #scratch: string;
 	readonly #objects: ManifestObjects;
 
@@ -136,25 +135,14 @@ export class ManifestStore {
 	}
 
 	/** Notes what the Run's manifest has, before it is written: then it may have more, and no less. */
-	async noteContents(
-		run: string,
-		{ cuts, early }: ManifestContents,
-	): Promise<void> {
+	async noteContents(run: string, text: string): Promise<void> {
 		const key = this.#store.keys.runThrough(run);
-		// Earlier versions look for streams here, and find no other names.
-		const text = JSON.stringify({
-			...cuts,
-			...(early.length > 0 && { early }),
-		});
 		await this.#store.putNew(key, text, "application/json");
 	}
 
-	/** Undefined for a Run of a month ago or of an earlier version. */
-	async contentsOf(run: string): Promise<ManifestContents | undefined> {
-		const text = await this.#store.get(this.#store.keys.runThrough(run));
-		if (text === undefined) return undefined;
-		const { early = [], ...cuts } = JSON.parse(text);
-		return { cuts, early };
+	/** Undefined for a Run of a month ago, or of 0.1. */
+	contentsOf(run: string): Promise<string | undefined> {
+		return this.#store.get(this.#store.keys.runThrough(run));
 	}
 
 	/** The same events with links that live until then. Throws like {@link ManifestObjects.renew}. */
@@ -165,28 +153,8 @@ export class ManifestStore {
 		const { manifest, signing } = signed;
 		const seconds = Math.floor((expiresAtMs - Date.now()) / 1000);
 		const { account, sourceKey } = manifest;
-		const renewed = async (day: ManifestDate): Promise<ManifestDate> => {
-			const folder = { account, sourceKey, date: day.date };
-			const own = await this.#objects.renew(folder, day, seconds);
-			if (!day.quarantine) return own;
-			const apart = { ...folder, quarantined: true } as const;
-			const { rows, objects } = await this.#objects.renew(
-				apart,
-				{ date: day.date, ...day.quarantine },
-				seconds,
-			);
-			const { released } = day.quarantine;
-			return {
-				...own,
-				quarantine: {
-					rows,
-					objects,
-					...(released && {
-						released: await this.#objects.withLinks(released, seconds),
-					}),
-				},
-			};
-		};
+		const renewed = (day: ManifestDate) =>
+			this.#objects.renew({ account, sourceKey, date: day.date }, day, seconds);
 		const days = this.datesOf(signed);
 		const dates = (async function* () {
 			for await (const day of days) yield await renewed(day);

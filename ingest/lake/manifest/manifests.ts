@@ -3,7 +3,6 @@ import type {
 	ManifestAnswer,
 	ManifestRequest,
 } from "../../../packages/contracts/manifest.ts";
-import { manifestSubject } from "../../../packages/contracts/nats.ts";
 import { keptFrom } from "../../../packages/contracts/retention.ts";
 import {
 	closedThrough,
@@ -15,17 +14,29 @@ import {
 	mapInOrder,
 } from "../../../packages/fair/fair-limit.ts";
 import { linkErrorId } from "../../../packages/service/withheld.ts";
+import type { UncutFiles } from "../../archive/read/uncut-work.ts";
+import {
+	AdditionStore,
+	type DateAdditions,
+} from "../addition/addition-store.ts";
+import {
+	areKept,
+	beforeEarly,
+	contentsText,
+	cutsBeforeEarly,
+	type ManifestContents,
+	readContents,
+} from "../early/early-objects.ts";
+import { EarlyRequests } from "../early/early-requests.ts";
 import { ErasureStore } from "../erasure/erasure-store.ts";
-import { type DateReleases, ReleaseStore } from "../release/release-store.ts";
 import type { LakeContext } from "../request/context.ts";
-import type { LakeShard } from "../request/lake-shard.ts";
-import { readManifestRequest } from "../request/requests.ts";
+import type { LakeShard, StreamEnd } from "../request/lake-shard.ts";
 import {
 	requireOperatorsClock,
 	requireSameClocks,
 	requireUndeleted,
 } from "../request/requirements.ts";
-import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+import type { Answers, RequestTask } from "../request/responder.ts";
 import {
 	cutsOf,
 	datesSince,
@@ -35,13 +46,12 @@ import {
 } from "../request/shares.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
-import { areKept, beforeEarly, cutsBeforeEarly } from "./early-objects.ts";
 import {
-	countReleases,
+	addedSince,
+	countAdditions,
 	manifestDates,
-	perhapsReleased,
-	releasedSince,
-	withErasures,
+	perhapsAdded,
+	withRecords,
 } from "./manifest-dates.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import {
@@ -63,21 +73,18 @@ const datesAtOnce = 8;
 export function answerManifests(
 	context: LakeContext,
 	shard: LakeShard,
-): LakeQuestion<ManifestRequest> {
+): Answers["manifest"] {
 	const manifests = new Manifests(context, shard);
-	return {
-		subject: manifestSubject(shard.number),
-		read: readManifestRequest,
-		answer: (request, task) => manifests.give(request, task),
-	};
+	return (request, task) => manifests.give(request, task);
 }
 
 class Manifests {
 	readonly #context: LakeContext;
 	readonly #shard: LakeShard;
+	readonly #early: EarlyRequests;
 	readonly #objects: ManifestObjects;
 	readonly #manifests: ManifestStore;
-	readonly #releases: ReleaseStore;
+	readonly #releases: AdditionStore;
 	readonly #erasures: ErasureStore;
 	readonly #retentions: RetentionStore;
 	readonly #dateLedgers: DateLedgers;
@@ -87,8 +94,9 @@ class Manifests {
 		this.#context = context;
 		this.#shard = shard;
 		const { store } = context;
-		this.#objects = new ManifestObjects(store);
-		this.#releases = new ReleaseStore(store);
+		this.#early = new EarlyRequests(shard);
+		this.#objects = new ManifestObjects(context);
+		this.#releases = new AdditionStore(store);
 		this.#erasures = new ErasureStore(store);
 		this.#retentions = new RetentionStore(store);
 		this.#dateLedgers = new DateLedgers(store);
@@ -176,9 +184,18 @@ class Manifests {
 		const { store } = this.#context;
 		// An Operation reads what is in the lake, and quarantine has no early objects.
 		const mayReadEarly = !request.report && !request.quarantine;
-		const flushed = await flushShares(this.#shard, request, task, mayReadEarly);
+		let early = undefined as UncutFiles | undefined;
+		const flushOrRead = async (end: StreamEnd) => {
+			early = await this.#early.flushOrRead(this.#shard, request, task, end);
+		};
+		const flushed = await flushShares(
+			this.#shard,
+			request,
+			task,
+			mayReadEarly ? flushOrRead : undefined,
+		);
 		requireSameClocks(flushed, "a snapshot by it may lack a day");
-		const { time: snapshotTime, shares, early } = flushed;
+		const { time: snapshotTime, shares } = flushed;
 		requireUndeleted(this.#context.tombstones, request);
 		const ownEarly = early
 			? await this.#objects.early.write({ account, sourceKey }, early)
@@ -187,13 +204,16 @@ class Manifests {
 		const { follows } = request;
 		// A person waits, and each is a request or two to the store.
 		const [, followed, released, erased, retention] = await Promise.all([
-			this.#manifests.noteContents(run, { cuts, early: ownEarly }),
-			follows && this.#manifests.contentsOf(follows.run),
+			this.#manifests.noteContents(
+				run,
+				contentsText({ cuts, early: ownEarly }),
+			),
+			follows && this.#contentsOf(follows.run),
 			this.#releases.ofSource(request),
 			this.#erasures.ofSource(request),
 			this.#retentions.of(request),
 		]);
-		const changes = withErasures(released, erased);
+		const changes = withRecords(released, erased?.dates);
 		const also = await this.#changedSince(request, changes, shares);
 		const snapshotDate = utcDate(Date.parse(snapshotTime));
 		// An index without a snapshot knows only the cuts of a month.
@@ -238,7 +258,7 @@ class Manifests {
 				...(end !== undefined && { end }),
 				...(releases && { since: releases.since }),
 			},
-			releases: countReleases(changes),
+			releases: countAdditions(changes),
 			...(erased && {
 				erasures: await this.#erasures.inManifest(erased, releases?.since),
 			}),
@@ -264,7 +284,7 @@ class Manifests {
 				);
 				// An Operation reads what was released in quarantine, where it still is.
 				const readsQuarantine = request.report && !request.imports;
-				const whole = await this.#objects.withReleased(
+				const whole = await this.#objects.withAdded(
 					day,
 					released.get(date),
 					linkSeconds,
@@ -274,6 +294,7 @@ class Manifests {
 					{ account, sourceKey },
 					whole,
 					erased,
+					this.#context.replaced,
 				);
 				if (!readsQuarantine && !request.quarantine) return counted;
 				const { rows, objects } = await this.#objects.ofDate(
@@ -304,7 +325,7 @@ class Manifests {
 	 */
 	async #changedSince(
 		{ account, sourceKey, start, releases }: ManifestRequest,
-		released: ReadonlyMap<UtcDate, DateReleases>,
+		released: ReadonlyMap<UtcDate, DateAdditions>,
 		shares: readonly ShardShare[],
 	): Promise<UtcDate[]> {
 		if (start === undefined || !releases) return [];
@@ -317,20 +338,20 @@ class Manifests {
 				former.manifest.sourceKey === sourceKey;
 			return {
 				...(isOfSource && former),
-				cuts: (await this.#manifests.contentsOf(uid))?.cuts,
+				cuts: (await this.#contentsOf(uid))?.cuts,
 			};
 		});
-		const perhaps = perhapsReleased({ ...releases, start }, released);
+		const perhaps = perhapsAdded({ ...releases, start }, released);
 		const [whole] = run === undefined ? [] : runs;
 		const late = whole?.cuts ? datesSince(whole.cuts, shares) : [];
 		const loaded = runs.slice(run === undefined ? 0 : 1).reverse();
 		const isChanged = (date: UtcDate, how: "released" | "late") => {
 			const reload = loaded.find(({ named }) => named?.dates.includes(date));
 			const last = reload ?? whole;
-			// A manifest goes after a month, and those of early builds say nothing.
+			// A manifest goes after a month, and those of 0.1 say nothing.
 			if (how === "released") {
 				const counted = last?.manifest?.releases;
-				return !counted || releasedSince([date], released, counted).length > 0;
+				return !counted || addedSince([date], released, counted).length > 0;
 			}
 			return !reload?.cuts || datesSince(reload.cuts, shares).includes(date);
 		};
@@ -340,6 +361,11 @@ class Manifests {
 				.filter((date) => date >= earliest && date < start)
 				.filter((date) => isChanged(date, "late")),
 		];
+	}
+
+	async #contentsOf(run: string): Promise<ManifestContents | undefined> {
+		const text = await this.#manifests.contentsOf(run);
+		return text === undefined ? undefined : readContents(text);
 	}
 
 	#linkSeconds({ linkSeconds }: ManifestRequest): Promise<number> {

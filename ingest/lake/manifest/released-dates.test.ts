@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import {
-	manifestDates,
-	perhapsReleased,
-	releasedSince,
-} from "./manifest-dates.ts";
+import { addedSince, manifestDates, perhapsAdded } from "./manifest-dates.ts";
 
 const released = (date: string, ...times: string[]) =>
 	[
@@ -39,14 +35,14 @@ test.each([
 	"a table whose window begins at %s and that was loaded at %s may lack events that were released on %j",
 	(earliest, since, dates) => {
 		const held = { start: "2026-03-29", earliest, since };
-		expect(perhapsReleased(held, releases)).toEqual(dates);
+		expect(perhapsAdded(held, releases)).toEqual(dates);
 	},
 );
 
 test("of these dates, those count that have more records than the last Run's manifest had", () => {
 	const dates = ["2026-03-01", "2026-03-05"];
 	const since = (counted: Record<string, number>) =>
-		releasedSince(dates, releases, counted);
+		addedSince(dates, releases, counted);
 	expect(since({})).toEqual(dates);
 	expect(since({ "2026-03-01": 1, "2026-03-05": 1 })).toEqual(["2026-03-05"]);
 	expect(since({ "2026-03-01": 1, "2026-03-05": 2 })).toEqual([]);

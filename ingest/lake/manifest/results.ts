@@ -1,46 +1,24 @@
-import type {
-	LogAnswer,
-	LogRequest,
-	ResultAnswer,
-	ResultRequest,
-} from "../../../packages/contracts/manifest.ts";
-import { logSubject, resultSubject } from "../../../packages/contracts/nats.ts";
 import type { LakeContext } from "../request/context.ts";
-import { readLogRequest, readResultRequest } from "../request/requests.ts";
-import type { LakeQuestion } from "../request/responder.ts";
+import type { Answers } from "../request/responder.ts";
 import { ManifestObjects } from "./manifest-objects.ts";
 import { ManifestStore, requireOwner } from "./manifest-store.ts";
 
 /** Answers operator's requests for what the Jobs of Runs left, about Sources of one shard (packages/contracts/manifest.ts). */
-export function answerResults(
-	context: LakeContext,
-	shard: number,
-): LakeQuestion<ResultRequest> {
-	const objects = new ManifestObjects(context.store);
+export function answerResults(context: LakeContext): Answers["result"] {
+	const objects = new ManifestObjects(context);
 	const manifests = new ManifestStore(context, objects);
-	return {
-		subject: resultSubject(shard),
-		read: readResultRequest,
-		answer: async (request): Promise<ResultAnswer> => {
-			const newest = await manifests.newest(request.run);
-			if (newest) requireOwner(newest, request);
-			return { ok: true, ...(newest && (await manifests.left(newest))) };
-		},
+	return async (request) => {
+		const newest = await manifests.newest(request.run);
+		if (newest) requireOwner(newest, request);
+		return { ok: true, ...(newest && (await manifests.left(newest))) };
 	};
 }
 
 /** Answers the API's requests for logs of Jobs, whatever the shard. */
-export function answerLogs({ store }: LakeContext): LakeQuestion<LogRequest> {
-	return {
-		subject: logSubject,
-		read: readLogRequest,
-		answer: async (request): Promise<LogAnswer> => {
-			const padded = await store.get(store.keys.log(request));
-			return {
-				ok: true,
-				...(padded !== undefined && { log: logText(padded) }),
-			};
-		},
+export function answerLogs({ store }: LakeContext): Answers["log"] {
+	return async (request) => {
+		const padded = await store.get(store.keys.log(request));
+		return { ok: true, ...(padded !== undefined && { log: logText(padded) }) };
 	};
 }
 

@@ -1,22 +1,22 @@
 // In make test: ingest/lake/manifest/imports.test.ts
 import { expect, test } from "vitest";
+import { objectKeys } from "../../../packages/bucket/object-keys.ts";
 import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
-import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import { PartWriter } from "../../operation/import/part-writer.ts";
 import { encodeEvent } from "../../wire/frame.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
-import { ReleaseStore } from "../release/release-store.ts";
+import { AdditionStore } from "../addition/addition-store.ts";
 import { SourceImport } from "./source-import.ts";
 
-const keys = new ObjectKeys("");
+const keys = objectKeys("");
 const source = { account: "shop", sourceKey: "aa".repeat(16) };
 const kept = { from: "2026-03-01", to: "2026-03-31" };
 const [first, second] = ["2026-03-01", "2026-03-02"];
 
 /** Text is too little for a part. */
 class PartStore extends MemoryStore {
-	async getPart(key: string) {
+	override async getPart(key: string) {
 		this.reads.push(key);
 		const content = this.objects.get(key);
 		const bytes = Uint8Array.from(Buffer.from(content ?? "", "base64"));
@@ -81,7 +81,7 @@ async function add(
 }
 
 async function recordsOf(store: PartStore) {
-	const releases = new ReleaseStore(store);
+	const releases = new AdditionStore(store);
 	const dates = await Promise.all(
 		[first!, second!].map((date) => releases.ofDate({ ...source, date })),
 	);

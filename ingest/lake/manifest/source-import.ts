@@ -1,41 +1,37 @@
 import { isUtf8 } from "node:buffer";
-import { randomBytes } from "node:crypto";
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore, PartStore } from "../../archive/s3/object-store.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
 import { decodeFrame } from "../../wire/frame.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
 import { areHeaders } from "../../wire/imported-headers.ts";
-import { type ReleaseRecord, ReleaseStore } from "../release/release-store.ts";
+import type { AddedDates } from "../addition/addition-turns.ts";
+import {
+	AdditionWriter,
+	type AdditionWriterOptions,
+	parquetType,
+} from "../addition/addition-writer.ts";
 import { RequestFailure } from "../request/errors.ts";
 
-/** Each manifest reads the records of its dates. */
-const maxRecordsOfDate = 1_000;
 /** A date takes some requests, and a part may have as many as are kept: too many to do at once what others wait for. */
 const datesAtOnce = 10;
 
-export interface SourceImportOptions {
-	store: ObjectStore & PartStore;
-	/** Settles before anything is written. Throws if the source is deleted. */
-	idle(): Promise<void>;
+export interface SourceImportOptions extends AdditionWriterOptions {
 	/** The dates whose events are kept. */
 	kept: { from: UtcDate; to: UtcDate };
 }
 
 /**
- * Makes the events of an Import rows of their dates, by the same records as a release: one for each part and date. A number
- * has one record, and a part that has one is done, so each event becomes a row once, whatever crashes.
+ * Makes the events of an Import rows of their dates, one addition for each part and date: a part that has its record is
+ * done.
  */
 export class SourceImport {
 	readonly #options: SourceImportOptions;
 	readonly #request: ImportRequest;
-	readonly #releases: ReleaseStore;
 	/** Keys of the objects that the Job has looked for the same events in. */
 	readonly #seen: ReadonlySet<string>;
-	/** All records that were read, by date and number. */
-	readonly #known = new Map<UtcDate, ReleaseRecord[]>();
+	readonly #writers = new Map<UtcDate, AdditionWriter>();
 	/** The last date that was added, by part. */
 	readonly #through = new Map<number, UtcDate>();
 
@@ -48,18 +44,13 @@ export class SourceImport {
 		this.#options = options;
 		this.#seen = seen;
 		this.#request = request;
-		this.#releases = new ReleaseStore(options.store);
 	}
 
 	/** What the Operation has added to the dates of the parts, now or before. */
-	get dates(): { date: UtcDate; events: number }[] {
-		return [...this.#known]
-			.map(([date, records]) => ({
-				date,
-				events: records
-					.filter(({ operation }) => operation === this.#request.operation)
-					.reduce((sum, { rows }) => sum + rows, 0),
-			}))
+	get dates(): AddedDates {
+		const { operation } = this.#request;
+		return [...this.#writers]
+			.map(([date, writer]) => ({ date, events: writer.eventsOf(operation) }))
 			.sort((a, b) => (a.date < b.date ? -1 : 1));
 	}
 
@@ -96,19 +87,21 @@ export class SourceImport {
 		part: number,
 		events: FrameEvent[],
 	): Promise<void> {
-		const { store, idle } = this.#options;
+		const { store } = this.#options;
 		const { operation, account, sourceKey } = this.#request;
 		const folder = { account, sourceKey, date };
+		const writer =
+			this.#writers.get(date) ?? new AdditionWriter(this.#options, folder);
+		this.#writers.set(date, writer);
 		const range = { stream: streamOf(operation), first: part, last: part };
 		let body: Uint8Array | undefined;
-		for (;;) {
-			const known = await this.#look(folder);
-			const isDone = known.some(
+		await writer.add({ operation, ...range, imported: true }, async () => {
+			const isDone = writer.records.some(
 				({ stream, first }) => stream === range.stream && first === part,
 			);
-			if (isDone) return;
+			if (isDone) return undefined;
 			// Its events may be the same, and a table has each once.
-			const other = known.find(
+			const other = writer.records.find(
 				(record) =>
 					record.imported &&
 					record.operation !== operation &&
@@ -119,38 +112,11 @@ export class SourceImport {
 					"ImportOutdated",
 					`Another Import has added events to ${date} since this one began`,
 				);
-			if (known.length >= maxRecordsOfDate)
-				throw new RequestFailure(
-					"ReleasesTooMany",
-					`Events were added to ${date} in ${known.length} parts`,
-				);
 			body ??= await eventFile(events);
-			const number = known.length + 1;
-			const attempt = randomBytes(8).toString("hex");
-			const key = store.keys.released(folder, number, attempt);
-			await idle();
-			await store.putNew(key, body, "application/vnd.apache.parquet");
-			const size = { rows: events.length, bytes: body.length };
-			const decided = await this.#releases.decide(number, {
-				version: 1,
-				...folder,
-				operation,
-				...range,
-				key,
-				...size,
-				imported: true,
-			});
-			// Nobody names it. If this fails, it goes with its date.
-			if (decided !== key) await store.remove([key]);
-		}
-	}
-
-	/** Reads the records since the last look. */
-	async #look(folder: Parameters<ReleaseStore["ofDate"]>[0]) {
-		const known = this.#known.get(folder.date) ?? [];
-		this.#known.set(folder.date, known);
-		known.push(...(await this.#releases.ofDate(folder, known.length)));
-		return known;
+			const made = body;
+			const put = (key: string) => store.putNew(key, made, parquetType);
+			return { rows: events.length, bytes: made.length, put };
+		});
 	}
 }
 

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { objectKeys } from "../../../packages/bucket/object-keys.ts";
+import type { ListedObject } from "../../../packages/bucket/object-store.ts";
 import {
 	maxGivenLinks,
 	maxUploadedFiles,
 } from "../../../packages/contracts/transfer.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
-import { ObjectKeys } from "../../archive/s3/object-keys.ts";
-import type { ListedObject } from "../../archive/s3/object-store.ts";
 import { Uploads } from "./uploads.ts";
 
 const gib = 1024 ** 3;
-const keys = new ObjectKeys("");
+const keys = objectKeys("");
 const seconds = 3_600;
 
 beforeEach(() => {

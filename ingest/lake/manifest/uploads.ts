@@ -1,37 +1,28 @@
-import { uploadSubject } from "../../../packages/contracts/nats.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import {
 	maxGivenLinks,
 	maxUploadedBytes,
 	maxUploadedFiles,
-	type UploadAnswer,
 	type UploadFile,
 	type UploadRequest,
 } from "../../../packages/contracts/transfer.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { readUploadRequest } from "../request/requests.ts";
-import type { LakeQuestion } from "../request/responder.ts";
+import type { Answers } from "../request/responder.ts";
 import { NumberedRecords } from "../retention/numbered-records.ts";
 
 /** For the largest file, at 300 KiB/s. */
 const linkSeconds = 3_600;
 
 /** Answers the API's requests for links to upload files for Imports (packages/contracts/transfer.ts), whatever the shard. */
-export function answerUploads({
-	store,
-}: LakeContext): LakeQuestion<UploadRequest> {
+export function answerUploads({ store }: LakeContext): Answers["upload"] {
 	const uploads = new Uploads(store);
-	return {
-		subject: uploadSubject,
-		read: readUploadRequest,
-		answer: async (request): Promise<UploadAnswer> => {
-			const seconds = await store.linkSeconds(linkSeconds);
-			const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
-			const files = await uploads.links(request, seconds);
-			return { ok: true, files, expiresAt };
-		},
+	return async (request) => {
+		const seconds = await store.linkSeconds(linkSeconds);
+		const expiresAt = new Date(Date.now() + seconds * 1000).toISOString();
+		const files = await uploads.links(request, seconds);
+		return { ok: true, files, expiresAt };
 	};
 }
 
@@ -40,9 +31,9 @@ const countedFor = 2;
 
 /** The files that people have uploaded. Archive reads none of them. */
 export class Uploads {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 
@@ -112,9 +103,9 @@ type Given = Readonly<Record<string, GivenLink>>;
  * every archive counts those of the others.
  */
 export class GivenLinks {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 

@@ -5,8 +5,7 @@ import { framesSubject } from "../../../packages/contracts/nats.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { Alarm } from "../../archive/decide/alarm.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { EarlyEvents } from "../../archive/read/early-requests.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
+import type { UncutWork } from "../../archive/read/uncut-work.ts";
 import type { Shard } from "../../archive/shard.ts";
 import { RequestFailure } from "./errors.ts";
 import type { RequestTask } from "./responder.ts";
@@ -18,7 +17,7 @@ export type ArchivedShard = Pick<
 	| "number"
 	| "index"
 	| "flushes"
-	| "early"
+	| "workBetweenCuts"
 	| "notReady"
 	| "isArchiving"
 	| "forgetDeleted"
@@ -40,8 +39,6 @@ export interface StreamEnd {
 
 /** How long a request may wait for the flush. Operator repeats it. */
 const flushTimeoutMs = 40_000;
-/** A cut that is being written takes a few seconds. */
-const earlyTimeoutMs = 10_000;
 /** A flush that takes longer has much before it, so it pays to look for the source's last event. */
 const usualMs = 1_000;
 const learnMs = 5_000;
@@ -73,6 +70,11 @@ export class LakeShard {
 
 	forgetDeleted(): void {
 		this.#shard.forgetDeleted();
+	}
+
+	/** As {@link Shard.workBetweenCuts}. */
+	workBetweenCuts(work: UncutWork): () => void {
+		return this.#shard.workBetweenCuts(work);
 	}
 
 	/** Through which sequence a stream is archived by now; undefined if this archive doesn't know. */
@@ -194,29 +196,6 @@ export class LakeShard {
 			settled.abort();
 			task.progress = undefined;
 		}
-	}
-
-	/**
-	 * Waits until every event of the source before this end is archived, as {@link flush} does, or returns those that aren't for
-	 * the asker to store. Throws as it does.
-	 */
-	async flushOrRead(
-		source: SourceName,
-		task: RequestTask,
-		end: StreamEnd,
-	): Promise<EarlyEvents | undefined> {
-		const timeout = AbortSignal.timeout(earlyTimeoutMs);
-		const { stream, last: sequence, first, bytes } = end;
-		const signal = AbortSignal.any([timeout, task.stopping]);
-		const found = await this.#shard.early
-			.ask({ stream, sequence, first, bytes, source, signal })
-			.catch((error) => {
-				task.stopping.throwIfAborted();
-				if (!timeout.aborted) throw error;
-				return undefined;
-			});
-		if (!found) await this.flush(source.sourceKey, task, end);
-		return found;
 	}
 
 	notReady(cause?: unknown): RequestFailure {

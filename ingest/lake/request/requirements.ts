@@ -1,12 +1,12 @@
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import { clockFault } from "../../../packages/contracts/clocks.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { RequestFailure } from "./errors.ts";
 
 /**
  * Throws {@link RequestFailure} ArchiveBusy if so much of the account's work waits for its turn.
- * @param work what waits, such as "releases".
+ * @param work what waits, such as "Operations".
  */
 export function requireTurn(
 	turns: Pick<FairLimit, "waitingOf">,
@@ -70,5 +70,16 @@ function requireClock(
 	throw new RequestFailure(
 		"ClocksDiffer",
 		`${whose} clock is ${fault} of archive's, so ${consequence}`,
+	);
+}
+
+/** A record of the bucket as it was read. Throws if this archive can't read it. @param what names it. */
+export function requireVersion<Record extends { version: 1 }>(
+	record: Record,
+	what: string,
+): Record {
+	if (record?.version === 1) return record;
+	throw new Error(
+		`${what} has version ${record?.version}; this archive knows version 1. Upgrade archive.`,
 	);
 }

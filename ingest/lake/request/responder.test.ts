@@ -4,6 +4,8 @@ import { expect, test, vi } from "vitest";
 import type { Logger } from "../../../packages/service/log.ts";
 import { Responder } from "./responder.ts";
 
+const asked = JSON.stringify({ account: "shop", sourceKeys: ["a".repeat(32)] });
+
 /** What the requester gets, of a server that takes messages of 1,000 bytes. */
 async function answersOf(answer: object | Uint8Array, isClosed = false) {
 	let ask: (error: null, message: Msg) => void = () => {};
@@ -12,20 +14,15 @@ async function answersOf(answer: object | Uint8Array, isClosed = false) {
 			ask = callback;
 		},
 	} as unknown as NatsConnection;
-	new Responder({
-		connection,
-		subject: "s",
-		log: { warn() {} } as unknown as Logger,
-		read: JSON.parse,
-		answer: async () => answer,
-	});
+	const log = { warn() {} } as unknown as Logger;
+	new Responder({ connection, shard: 0, log }, { events: async () => answer });
 	const sent: string[] = [];
 	const respond = (payload: string | Uint8Array) => {
 		if (isClosed) throw new Error("closed connection");
 		if (payload.length > 1_000) throw new Error("max_payload exceeded");
 		sent.push(payload.toString());
 	};
-	ask(null, { respond, string: () => "{}" } as unknown as Msg);
+	ask(null, { respond, string: () => asked } as unknown as Msg);
 	await setImmediate();
 	return sent.map((text) => JSON.parse(text));
 }
@@ -68,13 +65,11 @@ test("a subscription that NATS refuses is tried again, until it is granted or ar
 			return { unsubscribe };
 		},
 	} as unknown as NatsConnection;
-	const responder = new Responder({
-		connection,
-		subject: "s",
-		log: { error() {} } as unknown as Logger,
-		read: JSON.parse,
-		answer: async () => ({}),
-	});
+	const log = { error() {} } as unknown as Logger;
+	const responder = new Responder(
+		{ connection, shard: 0, log },
+		{ events: async () => ({}) },
+	);
 	callbacks[0]!(new Error("Permissions Violation"));
 	await vi.advanceTimersByTimeAsync(10_000);
 	expect(callbacks).toHaveLength(2);

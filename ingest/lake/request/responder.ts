@@ -10,62 +10,74 @@ import {
 import type { Logger } from "../../../packages/service/log.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { RequestFailure } from "./errors.ts";
+import { type Question, type QuestionName, questions } from "./questions.ts";
 
 const retryMs = 5_000;
 
-/** Answers operator's requests on one subject, and says meanwhile that it works on them. */
-export class Responder<Request = unknown> {
-	readonly #options: ResponderOptions<Request>;
-	#subscription: Subscription;
+/** Answers questions of operator, the API and other archives, and says meanwhile that it works on them. */
+export class Responder {
+	readonly #options: ResponderOptions;
+	/** By subject. */
+	readonly #subscriptions = new Map<string, Subscription>();
 	readonly #stopping = new AbortController();
 
-	constructor(options: ResponderOptions<Request>) {
+	/** @param answers to what is asked on the subjects of this shard, or of any archive. */
+	constructor(options: ResponderOptions, answers: Partial<Answers>) {
 		this.#options = options;
-		this.#subscription = this.#subscribe();
+		const answered = Object.entries(answers) as [QuestionName, Answer][];
+		for (const [name, answer] of answered) this.#subscribe(name, answer);
 	}
 
-	#subscribe(): Subscription {
-		const { connection, subject, log } = this.#options;
-		return connection.subscribe(subject, {
+	#subscribe(name: QuestionName, answer: Answer): void {
+		const { connection, shard, log } = this.#options;
+		const { read, ...question } = questions[name];
+		const subject = question.subject(shard);
+		const work: RequestWork = (text, task) => answer(read(text), task);
+		const subscription = connection.subscribe(subject, {
 			// Any archive of the shard can answer.
 			queue: "archive",
 			callback: (error, message) => {
-				if (!error) return void this.#respond(message);
+				if (!error) return void this.#respond(message, subject, work);
 				log.error(
 					{ err: error, subject },
 					"requests can't be received. If NATS refuses the subject, give its user for archive the permissions of this version",
 				);
-				void this.#subscribeAgain();
+				void this.#subscribeAgain(subject, name, answer);
 			},
 		});
+		this.#subscriptions.set(subject, subscription);
 	}
 
 	/** During an upgrade archive may be newer than what NATS permits. The client forgets a subscription that was refused. */
-	async #subscribeAgain(): Promise<void> {
+	async #subscribeAgain(subject: string, name: QuestionName, answer: Answer) {
 		const { signal } = this.#stopping;
 		await pause(retryMs * (0.5 + Math.random()), signal);
 		if (signal.aborted || this.#options.connection.isClosed()) return;
-		this.#subscription.unsubscribe();
-		this.#subscription = this.#subscribe();
+		this.#subscriptions.get(subject)?.unsubscribe();
+		this.#subscribe(name, answer);
 	}
 
 	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
-		this.#subscription.unsubscribe();
+		for (const each of this.#subscriptions.values()) each.unsubscribe();
 		this.#stopping.abort(
 			new RequestFailure("ShardNotReady", "Archive is stopping"),
 		);
 	}
 
-	async #respond(message: Msg): Promise<void> {
-		const { read, answer, log, subject } = this.#options;
+	async #respond(
+		message: Msg,
+		subject: string,
+		work: RequestWork,
+	): Promise<void> {
+		const { log } = this.#options;
 		let response: object | Uint8Array;
 		const task: RequestTask = { stopping: this.#stopping.signal };
 		const notices = setInterval(() => {
 			if (!task.stopping.aborted) this.#send(message, noticeOf(task));
 		}, noticeIntervalMs);
 		try {
-			response = await answer(read(message.string()), task);
+			response = await work(message.string(), task);
 		} catch (error) {
 			const failure = failureOf(error);
 			log.warn({ err: failure, subject }, "a request failed");
@@ -100,22 +112,35 @@ export class Responder<Request = unknown> {
 	}
 }
 
-/** What is asked on a subject, and who answers it. */
-export interface LakeQuestion<Request> {
-	subject: string;
-	/** As {@link file://./schema.ts requestOf} makes it. */
-	read: (text: string) => Request;
-	/**
-	 * Answers one request. Throws {@link RequestFailure} to refuse it; any other error counts as the store's. The response is
-	 * sent as JSON, or as its bytes.
-	 */
-	answer(request: Request, task: RequestTask): Promise<object | Uint8Array>;
+interface ResponderOptions {
+	connection: NatsConnection;
+	shard: number;
+	log: Logger;
 }
 
-type ResponderOptions<Request> = LakeQuestion<Request> & {
-	connection: NatsConnection;
-	log: Logger;
+/**
+ * Answers one request. Throws {@link RequestFailure} to refuse it; any other error counts as the store's. The response is
+ * sent as JSON, or as its bytes.
+ */
+export type Answers = {
+	[Name in QuestionName]: (typeof questions)[Name] extends Question<
+		infer Request,
+		infer Response
+	>
+		? (request: Request, task: RequestTask) => Promise<Response>
+		: never;
 };
+
+/** Of any question. */
+type Answer = (
+	request: unknown,
+	task: RequestTask,
+) => Promise<object | Uint8Array>;
+
+type RequestWork = (
+	text: string,
+	task: RequestTask,
+) => Promise<object | Uint8Array>;
 
 /** The work on one request. */
 export interface RequestTask {
@@ -133,7 +158,11 @@ function noticeOf({ progress }: RequestTask): string {
 /** Any error as a refusal that says nothing about the platform. */
 export function failureOf(error: unknown): RequestFailure {
 	if (error instanceof RequestFailure) return error;
-	const options = { cause: error, internals: reasonOf(error) };
+	// What JSON.parse says quotes the text, which may be an event's.
+	const options =
+		error instanceof SyntaxError
+			? { internals: "A stored text isn't JSON" }
+			: { cause: error, internals: reasonOf(error) };
 	return new RequestFailure(
 		"StoreUnavailable",
 		"The object store can't be used just now",

@@ -9,7 +9,7 @@ import { RequestFailure } from "./errors.ts";
 export type RequestSchema<T> = (value: unknown) => T;
 
 /** A schema for each field. Those that may be absent have one of {@link optional}. */
-type Fields<T> = {
+export type Fields<T> = {
 	[K in keyof T]-?: RequestSchema<
 		object extends Pick<T, K> ? T[K] | undefined : T[K]
 	>;

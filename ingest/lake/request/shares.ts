@@ -1,5 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import type {
 	ShareAnswer,
 	SharedDate,
@@ -9,7 +10,7 @@ import {
 	type ArchiveNotice,
 	noticeIntervalMs,
 } from "../../../packages/contracts/archive.ts";
-import { bucket, shareSubject } from "../../../packages/contracts/nats.ts";
+import { bucket } from "../../../packages/contracts/nats.ts";
 import {
 	type SourceShards,
 	shardsKey,
@@ -21,25 +22,23 @@ import {
 	DateObjects,
 	type IndexedObject,
 } from "../../archive/ledger/date-objects.ts";
-import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
-import type { EarlyEvents } from "../../archive/read/early-requests.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
+import {
+	type IndexedSource,
+	type ObjectKind,
+	objectKinds,
+	perKind,
+} from "../../archive/ledger/ledger-index.ts";
 import {
 	type RequestErrorCode,
 	RequestFailure,
 	requestErrors,
 } from "./errors.ts";
 import type { LakeShard, StreamEnd } from "./lake-shard.ts";
-import { readShareRequest } from "./requests.ts";
-import type { LakeQuestion, RequestTask } from "./responder.ts";
+import { questions } from "./questions.ts";
+import type { Answers, RequestTask } from "./responder.ts";
 
 /** What one shard has of a source. */
-export type ShardShare = Pick<
-	IndexedSource,
-	"firstEventDate" | "objects" | "quarantined"
->;
-
-type Kind = "objects" | "quarantined";
+export type ShardShare = Pick<IndexedSource, "firstEventDate" | ObjectKind>;
 
 /** NATS takes 8 MiB, and one date is less than one. */
 const maxPageBytes = 4 * 1024 ** 2;
@@ -49,19 +48,18 @@ export function pageOf(
 	share: ShardShare,
 	from: UtcDate = "",
 ): { dates: SharedDate[]; next?: UtcDate } {
-	const all = [...share.objects.keys(), ...share.quarantined.keys()];
+	const all = objectKinds.flatMap((kind) => [...share[kind].keys()]);
 	const dates: SharedDate[] = [];
 	let bytes = 0;
 	for (const date of [...new Set(all)].sort()) {
 		if (date < from) continue;
 		if (bytes > maxPageBytes) return { dates, next: date };
-		const shared = {
-			date,
-			objects: [...(share.objects.get(date)?.packed() ?? [])],
-			quarantined: [...(share.quarantined.get(date)?.packed() ?? [])],
-		};
-		for (const [, packed] of [...shared.objects, ...shared.quarantined])
-			bytes += packed.length;
+		const packed = perKind((kind) => [
+			...(share[kind].get(date)?.packed() ?? []),
+		]);
+		const shared = { date, ...packed };
+		for (const kind of objectKinds)
+			for (const [, text] of shared[kind]) bytes += text.length;
 		dates.push(shared);
 	}
 	return { dates };
@@ -71,20 +69,13 @@ export function pageOf(
  * Answers the archives of other shards, which sources of this one have moved from or to
  * (packages/contracts/archive.ts).
  */
-export function answerShares(shard: LakeShard): LakeQuestion<ShareRequest> {
-	return {
-		subject: shareSubject(shard.number),
-		read: readShareRequest,
-		answer: async (
-			{ account, sourceKey, from },
-			task,
-		): Promise<ShareAnswer> => {
-			await shard.flush(sourceKey, task);
-			const source = shard.index.source(account, sourceKey);
-			if (!source) return { ok: true, dates: [] };
-			const { firstEventDate } = source;
-			return { ok: true, firstEventDate, ...pageOf(source, from) };
-		},
+export function answerShares(shard: LakeShard): Answers["share"] {
+	return async ({ account, sourceKey, from }, task) => {
+		await shard.flush(sourceKey, task);
+		const source = shard.index.source(account, sourceKey);
+		if (!source) return { ok: true, dates: [] };
+		const { firstEventDate } = source;
+		return { ok: true, firstEventDate, ...pageOf(source, from) };
 	};
 }
 
@@ -93,17 +84,13 @@ export function shareOf(
 	firstEventDate: UtcDate,
 	dates: SharedDate[],
 ): ShardShare {
-	const byDate = (kind: Kind) =>
+	const byDate = (kind: ObjectKind) =>
 		new Map(
 			dates
 				.filter((shared) => shared[kind].length > 0)
 				.map((shared) => [shared.date, DateObjects.unpacked(shared[kind])]),
 		);
-	return {
-		firstEventDate,
-		objects: byDate("objects"),
-		quarantined: byDate("quarantined"),
-	};
+	return { firstEventDate, ...perKind(byDate) };
 }
 
 /** By stream: where the newest cut with events of a source begins. No clock has a part in it. */
@@ -131,16 +118,17 @@ export function datesSince(
 function* newestObjects(
 	shares: readonly ShardShare[],
 ): Generator<[date: UtcDate, stream: string, first: number]> {
-	for (const { objects, quarantined } of shares)
-		for (const [date, ofDate] of [...objects, ...quarantined])
-			for (const [stream, first] of ofDate.newest())
-				yield [date, stream, first];
+	for (const share of shares)
+		for (const kind of objectKinds)
+			for (const [date, ofDate] of share[kind])
+				for (const [stream, first] of ofDate.newest())
+					yield [date, stream, first];
 }
 
 /** A source's objects of a date in all shards, as they are when they are asked for; undefined if there are none. */
 export function objectsIn(
 	shares: readonly ShardShare[],
-	kind: Kind,
+	kind: ObjectKind,
 	date: UtcDate,
 ): IndexedObject[] | undefined {
 	const found = shares.flatMap((share) => [...(share[kind].get(date) ?? [])]);
@@ -153,41 +141,28 @@ export function objectsIn(
  * had no other shards then; and how far that clock is from this process's ({@link StreamEnd}). Throws as
  * {@link LakeShard.flush} does.
  * @param own The shard that was asked.
- * @param mayReadEarly The asker takes its events that are in no cut, too, and leaves out those of later cuts.
+ * @param flushOwn What to do in place of {@link LakeShard.flush} of that shard.
  */
 export async function flushShares(
 	own: LakeShard,
 	source: SourceName,
 	task: RequestTask,
-	mayReadEarly = false,
-): Promise<
-	Pick<StreamEnd, "time" | "clockFault"> & {
-		shares: ShardShare[];
-		/** Only without these are the events not all archived. */
-		early?: EarlyEvents;
-	}
-> {
+	flushOwn = (end: StreamEnd) => own.flush(source.sourceKey, task, end),
+): Promise<Pick<StreamEnd, "time" | "clockFault"> & { shares: ShardShare[] }> {
 	const { account, sourceKey } = source;
 	const { connection } = own;
 	// The time comes before the set of shards: what goes to a shard that the set lacks is acknowledged later.
 	const end = await own.end();
 	const shards = await readSourceShards(connection, sourceKey, own.number);
-	let early: EarlyEvents | undefined;
 	const shares = await Promise.all(
 		shards.map(async (shard) => {
 			if (shard !== own.number) return askShare(connection, shard, source);
-			if (mayReadEarly) early = await own.flushOrRead(source, task, end);
-			else await own.flush(sourceKey, task, end);
+			await flushOwn(end);
 			return own.index.source(account, sourceKey);
 		}),
 	);
 	const { time, clockFault } = end;
-	return {
-		time,
-		clockFault,
-		shares: shares.filter((share) => !!share),
-		...(early && { early }),
-	};
+	return { time, clockFault, shares: shares.filter((share) => !!share) };
 }
 
 /**
@@ -247,7 +222,7 @@ async function ask(
 	let internals = `silent for ${silenceMs / 1_000} s`;
 	try {
 		const answers = await connection.requestMany(
-			shareSubject(shard),
+			questions.share.subject(shard),
 			JSON.stringify(question),
 			{ strategy: "stall", maxWait: silenceMs, stall: silenceMs },
 		);

@@ -1,14 +1,17 @@
 import pino from "pino";
 import { expect, test } from "vitest";
+import { objectKeys } from "../../../packages/bucket/object-keys.ts";
 import { streamName } from "../../../packages/contracts/nats.ts";
 import { addDays } from "../../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../archive/ledger/ledger-snapshots.ts";
-import { ObjectKeys } from "../../archive/s3/object-keys.ts";
 import { outputName } from "../../wire/object-name.ts";
-import type { CompactionRecord } from "../compaction/record.ts";
+import {
+	type CompactionRecord,
+	CompactionStore,
+} from "../compaction/record.ts";
 import { ManifestObjects } from "../manifest/manifest-objects.ts";
 import { DateLedgers } from "./date-ledgers.ts";
 
@@ -16,7 +19,7 @@ const source = { account: "shop", sourceKey: "a".repeat(32) };
 const date = "2026-03-31";
 const day = { ...source, date };
 const apart = { ...day, quarantined: true } as const;
-const keys = new ObjectKeys("tidemill");
+const keys = objectKeys("tidemill");
 
 /** Of a shard whose last event came on the date. */
 const index = {
@@ -111,7 +114,10 @@ async function compactFirst(store: MemoryStore, rows: number) {
 /** How many rows a manifest names of the date, and how many in quarantine. */
 async function rowsIn(store: MemoryStore, ledgers: DateLedgers) {
 	const { objects, quarantined } = await ledgers.require(day);
-	const named = new ManifestObjects(store);
+	const named = new ManifestObjects({
+		store,
+		replaced: new CompactionStore(store),
+	});
 	return [
 		(await named.ofDate(day, objects, 60)).rows,
 		(await named.ofDate(apart, quarantined, 60)).rows,
@@ -151,24 +157,6 @@ test.each<[string, Kept, Kept, isCompacted: boolean]>([
 		}
 	},
 );
-
-test("a ledger of an earlier version, which names no shard, is of all shards", async () => {
-	const { store, ledgers } = await keptIn([{ objects: 2 }]);
-	const key = keys.ledgerOfDate(day, 0);
-	const ledger = await store.get(key);
-	await store.remove([key]);
-	await store.putNew(keys.ledgerOfDate(day, undefined), ledger!);
-	await ledgers.keep(index, {
-		shard: 0,
-		drainedAt: settledAt,
-		nowMs: settledMs,
-		staysLonger: () => true,
-	});
-	store.lists.length = 0;
-	expect(await rowsIn(store, ledgers)).toEqual([2, 0]);
-	expect(store.lists).not.toContain(keys.eventsOfDate(apart));
-	expect(await store.get(key)).toBeUndefined();
-});
 
 test("of a date whose events were all lost, an object that comes later doesn't count and ends no Run", async () => {
 	const stream = streamName(0, "a");

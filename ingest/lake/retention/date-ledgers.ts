@@ -1,3 +1,8 @@
+import type {
+	DateFolder,
+	SourceName,
+} from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { shardOfStream } from "../../../packages/contracts/nats.ts";
 import {
 	addDays,
@@ -5,10 +10,15 @@ import {
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
-import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import type { DateFolder, SourceName } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import {
+	type LedgerIndex,
+	type ObjectKind,
+	objectKinds,
+	ofKind,
+	perKind,
+} from "../../archive/ledger/ledger-index.ts";
 import { RequestFailure } from "../request/errors.ts";
+import { requireVersion } from "../request/requirements.ts";
 
 /**
  * A closed date gets its ledger so many days later: until then a clock that was behind, NATS's and receive's, may still bring it
@@ -20,11 +30,9 @@ const settledDays = 7;
 type Packed = [stream: string, packed: string][];
 
 /** What the index says of one date. Nothing changes it, since the date was closed. */
-interface DateLedger extends SourceName {
+interface DateLedger extends SourceName, Record<ObjectKind, Packed> {
 	version: 1;
 	date: UtcDate;
-	objects: Packed;
-	quarantined: Packed;
 }
 
 /**
@@ -32,9 +40,9 @@ interface DateLedger extends SourceName {
  * for each. Cut records go after a month, and the index's size must not grow with a year's events.
  */
 export class DateLedgers {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 
@@ -66,10 +74,9 @@ export class DateLedgers {
 		let written = 0;
 		for (const source of index.sources()) {
 			if (!staysLonger(source)) continue;
-			const { account, sourceKey, objects, quarantined } = source;
-			const dates = [
-				...new Set([...objects.keys(), ...quarantined.keys()]),
-			].sort();
+			const { account, sourceKey } = source;
+			const all = objectKinds.flatMap((kind) => [...source[kind].keys()]);
+			const dates = [...new Set(all)].sort();
 			const [earliest] = dates;
 			if (earliest === undefined || earliest > settled) continue;
 			const known = new Set<string>();
@@ -81,13 +88,11 @@ export class DateLedgers {
 			for (const date of dates) {
 				const group = { account, sourceKey, date };
 				const key = this.#store.keys.ledgerOfDate(group, shard);
-				const earlier = this.#store.keys.ledgerOfDate(group, undefined);
-				if (date > settled || known.has(key) || known.has(earlier)) continue;
+				if (date > settled || known.has(key)) continue;
 				const ledger: DateLedger = {
 					version: 1,
 					...group,
-					objects: [...(objects.get(date)?.packed() ?? [])],
-					quarantined: [...(quarantined.get(date)?.packed() ?? [])],
+					...perKind((kind) => [...(source[kind].get(date)?.packed() ?? [])]),
 				};
 				const text = JSON.stringify(ledger);
 				await this.#store.putNew(key, text, "application/json");
@@ -113,22 +118,17 @@ export class DateLedgers {
 	async require(group: DateFolder) {
 		const prefix = this.#store.keys.ledgersOfDate(group);
 		const ledgers: DateLedger[] = [];
-		const shards = new Set<number | undefined>();
+		const shards = new Set<number>();
 		for await (const { key } of this.#store.list(prefix)) {
 			const text = await this.#store.get(key);
 			if (text === undefined) continue;
-			ledgers.push(readLedger(key, text));
+			ledgers.push(requireVersion(JSON.parse(text), `The ledger ${key}`));
 			shards.add(shardOfLedger(key));
 		}
-		// One that names no shard is of an earlier version, and of all the shards that the source had then.
-		if (!shards.has(undefined))
-			await this.#requireNoOthers(group, ledgers, shards);
-		const all = (kind: "objects" | "quarantined") =>
-			unpacked(ledgers.flatMap((ledger) => ledger[kind]));
-		return {
-			objects: () => all("objects"),
-			quarantined: () => all("quarantined"),
-		};
+		await this.#requireNoOthers(group, ledgers, shards);
+		return perKind(
+			(kind) => () => unpacked(ledgers.flatMap((ledger) => ledger[kind])),
+		);
 	}
 
 	/**
@@ -138,27 +138,20 @@ export class DateLedgers {
 	async #requireNoOthers(
 		group: DateFolder,
 		ledgers: readonly DateLedger[],
-		shards: ReadonlySet<number | undefined>,
+		shards: ReadonlySet<number>,
 	): Promise<void> {
-		const folders = [
-			{ folder: this.#store.keys.eventsOfDate(group), kind: "objects" },
-			{
-				folder: this.#store.keys.eventsOfDate({ ...group, quarantined: true }),
-				kind: "quarantined",
-			},
-		] as const;
-		for (const { folder, kind } of folders) {
+		for (const kind of objectKinds) {
+			const folder = this.#store.keys.eventsOfDate(ofKind(group, kind));
 			const hasObjects = ledgers.some((ledger) => ledger[kind].length > 0);
 			for await (const { key } of this.#store.list(folder)) {
 				// An output has no shard's name.
 				const shard = shardOfStream(key.slice(folder.length));
 				if (shard === undefined ? hasObjects : shards.has(shard)) continue;
-				const missing = ledgers.length > 0 ? shard : undefined;
 				throw new RequestFailure(
 					"LedgerMismatch",
 					"The ledger of a date is gone",
 					{
-						internals: `There is the object ${key}, and the ledger of that date, ${this.#store.keys.ledgerOfDate(group, missing)}, is missing`,
+						internals: `There is the object ${key}, and the ledger of that date, ${this.#store.keys.ledgersOfDate(group)}-${shard ?? "*"}.json, is missing`,
 					},
 				);
 			}
@@ -166,19 +159,8 @@ export class DateLedgers {
 	}
 }
 
-/** undefined for that of an earlier version, of a source which had one shard. */
-function shardOfLedger(key: string): number | undefined {
-	const shard = /-(\d+)\.json$/.exec(key)?.[1];
-	return shard === undefined ? undefined : Number(shard);
-}
-
-function readLedger(key: string, text: string): DateLedger {
-	const ledger: DateLedger = JSON.parse(text);
-	if (ledger.version !== 1)
-		throw new Error(
-			`The ledger ${key} has version ${ledger.version}; this archive knows version 1. Upgrade archive.`,
-		);
-	return ledger;
+function shardOfLedger(key: string): number {
+	return Number(/-(\d+)\.json$/.exec(key)?.[1]);
 }
 
 function unpacked(packed: Packed): DateObjects | undefined {

@@ -1,11 +1,10 @@
-import type {
-	DeletionAnswer,
-	DeletionRequest,
-} from "../../../packages/contracts/archive.ts";
-import { deletionSubject } from "../../../packages/contracts/nats.ts";
+import {
+	type SourceFolder,
+	type SourceName,
+	sourcePath,
+} from "../../../packages/bucket/object-keys.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 import { dayMs, type UtcDate } from "../../../packages/contracts/utc-date.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
 import { loggedDays } from "../../archive/write/numbered-log.ts";
 import {
 	type Tombstone,
@@ -13,8 +12,7 @@ import {
 } from "../../archive/write/tombstones.ts";
 import type { LakeContext } from "../request/context.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
-import { readDeletionRequest } from "../request/requests.ts";
-import type { LakeQuestion } from "../request/responder.ts";
+import type { Answers } from "../request/responder.ts";
 import { flushShares } from "../request/shares.ts";
 import { listInParts } from "./listing.ts";
 
@@ -28,29 +26,25 @@ const sliceMs = 15_000;
 export function answerDeletions(
 	context: LakeContext,
 	shard: LakeShard,
-): LakeQuestion<DeletionRequest> {
+): Answers["deletion"] {
 	const { tombstones, log } = context;
-	return {
-		subject: deletionSubject(shard.number),
-		read: readDeletionRequest,
-		answer: async (source, task): Promise<DeletionAnswer> => {
-			// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
-			await tombstones.add(source);
-			shard.forgetDeleted();
-			const progress = await context.progress();
-			await progress.setDeleted(source, Date.now());
-			// Events may have been in the stream, or on their way into the store, before the tombstone.
-			await flushShares(shard, source, task);
-			const untilMs = performance.now() + sliceMs;
-			const { objects, remainsFrom } = await deleteSourceObjects(
-				context,
-				source,
-				() => performance.now() < untilMs && !task.stopping.aborted,
-			);
-			const isDone = remainsFrom === undefined;
-			log.info({ ...source, objects, isDone }, "deleted a source's events");
-			return { ok: true, isDone, objects, ...(remainsFrom && { remainsFrom }) };
-		},
+	return async (source, task) => {
+		// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
+		await tombstones.add(source);
+		shard.forgetDeleted();
+		const progress = await context.progress();
+		await progress.setDeleted(source, Date.now());
+		// Events may have been in the stream, or on their way into the store, before the tombstone.
+		await flushShares(shard, source, task);
+		const untilMs = performance.now() + sliceMs;
+		const { objects, remainsFrom } = await deleteSourceObjects(
+			context,
+			source,
+			() => performance.now() < untilMs && !task.stopping.aborted,
+		);
+		const isDone = remainsFrom === undefined;
+		log.info({ ...source, objects, isDone }, "deleted a source's events");
+		return { ok: true, isDone, objects, ...(remainsFrom && { remainsFrom }) };
 	};
 }
 
@@ -62,22 +56,24 @@ const removedAtOnce = 1_000;
  * how many objects it deleted and, if some are left, the date of the first of them.
  */
 export async function deleteSourceObjects(
-	{ store }: { store: ObjectStore },
+	{ store }: { store: Store },
 	source: SourceName,
 	mayGoOn: () => boolean,
 ): Promise<{ objects: number; remainsFrom?: UtcDate }> {
 	let objects = 0;
-	// First, so that no reader follows them to what is gone.
-	await removeAll(store, store.keys.listsOfSource(source));
+	const prefixes = (isChosen: (folder: SourceFolder) => boolean) =>
+		store.keys
+			.sourceFolders()
+			.filter(isChosen)
+			.map(({ prefix }) => prefix + sourcePath(source));
+	for (const prefix of prefixes(({ stays }) => stays === "WhileLoaded"))
+		await removeAll(store, prefix);
 	for (;;) {
-		const pages = [
-			await firstPage(store, store.keys.eventsOfSource(source)),
-			await firstPage(store, store.keys.quarantineOfSource(source)),
-			await firstPage(store, store.keys.releasesOfSource(source)),
-			await firstPage(store, store.keys.datesOfSource(source)),
-			await firstPage(store, store.keys.importsOfSource(source)),
-			await firstPage(store, store.keys.earlyOfSource(source)),
-		];
+		const pages: string[][] = [];
+		for (const prefix of prefixes(
+			({ stays, isLast }) => stays !== "WhileLoaded" && !isLast,
+		))
+			pages.push(await firstPage(store, prefix));
 		const page = pages
 			.flat()
 			.sort((a, b) => (dateOf(a) < dateOf(b) ? -1 : 1))
@@ -88,27 +84,18 @@ export async function deleteSourceObjects(
 		await store.remove(page);
 		objects += page.length;
 	}
-	// Compaction records: two for each date at most, so they fit into memory. And how long the events would have stayed.
-	for (const prefix of [
-		store.keys.compactionsOfSource(source),
-		store.keys.compactionsOfSource({ ...source, quarantined: true }),
-		store.keys.retentionsOfSource(source),
-		store.keys.erasuresOfSource(source),
-	])
+	for (const prefix of prefixes(({ isLast }) => isLast === true))
 		await removeAll(store, prefix);
 	return { objects };
 }
 
-async function removeAll(store: ObjectStore, prefix: string): Promise<void> {
+async function removeAll(store: Store, prefix: string): Promise<void> {
 	await store.remove(
 		await Array.fromAsync(store.list(prefix), ({ key }) => key),
 	);
 }
 
-async function firstPage(
-	store: ObjectStore,
-	prefix: string,
-): Promise<string[]> {
+async function firstPage(store: Store, prefix: string): Promise<string[]> {
 	const page: string[] = [];
 	for await (const { key } of store.list(prefix))
 		if (page.push(key) === removedAtOnce) break;
@@ -132,7 +119,7 @@ const mostToldAtOnce = 10_000;
  */
 export async function sweepDeleted(
 	context: Pick<LakeContext, "tombstones" | "progress" | "log"> & {
-		store: ObjectStore;
+		store: Store;
 	},
 	signal: AbortSignal,
 	mostTold = mostToldAtOnce,

@@ -34,7 +34,7 @@ export function blockingRule(
 	prefixes: readonly string[],
 	days: number,
 ): LifecycleRule | undefined {
-	const isEarly = (due: Pick<LifecycleExpiration, "Days" | "Date">) =>
+	const isTooSoon = (due: Pick<LifecycleExpiration, "Days" | "Date">) =>
 		due.Date !== undefined ||
 		(due.Days !== undefined &&
 			(days === forever || due.Days < days + graceDays));
@@ -42,9 +42,9 @@ export function blockingRule(
 		const { Status, Expiration, Transitions = [], Filter, Prefix } = rule;
 		if (Status !== "Enabled") return false;
 		const blocks =
-			(Expiration && isEarly(Expiration)) ||
+			(Expiration && isTooSoon(Expiration)) ||
 			Transitions.some(
-				(move) => archived.includes(move.StorageClass) && isEarly(move),
+				(move) => archived.includes(move.StorageClass) && isTooSoon(move),
 			);
 		// By tag or size: nothing of ours has a tag, and sizes say nothing.
 		if (!blocks || (Filter?.Tag ?? Filter?.And?.Tags)) return false;

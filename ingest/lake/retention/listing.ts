@@ -1,7 +1,8 @@
 import type {
 	ListedObject,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
+	ReadStore,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import { NumberedRecords } from "./numbered-records.ts";
 
 /** The most keys of one answer (API reference, ListObjectsV2). */
@@ -13,7 +14,7 @@ const pageKeys = 1_000;
  * @param mayStay whether an object of this age stays.
  */
 export async function* fromOldest(
-	store: Pick<ObjectStore, "list">,
+	store: Pick<ReadStore, "list">,
 	prefix: string,
 	folderOf: (key: string) => string,
 	mayStay: (object: ListedObject) => boolean,
@@ -43,7 +44,7 @@ const cursorDigits = 20;
  * @param name of the work. Nobody else must do it meanwhile.
  */
 export async function listInParts(
-	store: ObjectStore,
+	store: Store,
 	name: string,
 	prefixes: readonly string[],
 	{

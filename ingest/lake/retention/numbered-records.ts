@@ -1,7 +1,7 @@
 import type {
 	ListedObject,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 
 /** Each list that misses the newest record means that another process has just written one. */
 const mostLists = 20;
@@ -18,7 +18,7 @@ export interface NumberedRecord {
  * time costs no other one anything.
  */
 export class NumberedRecords {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	readonly #folder: string;
 	readonly #digits: number;
 
@@ -26,7 +26,7 @@ export class NumberedRecords {
 	 * @param folder ends in a slash.
 	 * @param digits of each number in its key. They never change: archives of two versions find the newest by its key.
 	 */
-	constructor(store: ObjectStore, folder: string, digits: number) {
+	constructor(store: Store, folder: string, digits: number) {
 		this.#store = store;
 		this.#folder = folder;
 		this.#digits = digits;

@@ -1,4 +1,12 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
+import {
+	type SourceFolder,
+	sourcePath,
+} from "../../../packages/bucket/object-keys.ts";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import type { RetentionState } from "../../../packages/contracts/ledger.ts";
 import {
 	forever,
@@ -9,15 +17,8 @@ import {
 import { keptUploadDays } from "../../../packages/contracts/transfer.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type {
-	LifecycleStore,
-	ListedObject,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import { loggedDays } from "../../archive/write/numbered-log.ts";
-import { earlyDays } from "../../wire/object-name.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
 import { DateLedgers } from "./date-ledgers.ts";
@@ -96,7 +97,7 @@ export class RetentionKeeper {
 			kept.map((one) => {
 				const problem = problemOf(one.record.days);
 				if (!problem) return retentionOf(one);
-				log.error({ err: problem }, "the bucket's rules take events too early");
+				log.error({ err: problem }, "the bucket's rules take events too soon");
 				return { ...retentionOf(one), problem: problem.message };
 			}),
 		);
@@ -129,7 +130,8 @@ export class RetentionKeeper {
 				shard: shard.number,
 				nowMs: Math.min(witnesses.nowMs, witnesses.storeNowMs),
 				drainedAt: await shard.drainedAt(),
-				staysLonger: (source) => isLonger(daysOf(pathOf(source)), retainedDays),
+				staysLonger: (source) =>
+					isLonger(daysOf(`/${sourcePath(source)}`), retainedDays),
 			});
 			const staysFor = (days: number) => (object: ListedObject) =>
 				!isAged(object, witnesses, days);
@@ -157,33 +159,23 @@ export class RetentionKeeper {
 		const { witnesses, daysOf, enforcedBy, longest } = round;
 		const isDateOver = (o: ListedObject) =>
 			isOverdue(o.key, witnesses, daysOf(o.key));
-		const ofDates = (prefix: string) =>
-			fromOldest(store, prefix, datesFolderOf, (o) => !isDateOver(o));
-		// A day before the objects: whoever has read a list still finds them.
-		await this.#remove(ofDates(keys.allLists()), isDateOver, round);
-		const isGone = (o: ListedObject) => isExpired(o, witnesses, daysOf(o.key));
-		if (enforcedBy === "sweep")
-			for (const prefix of this.#expiring)
-				await this.#remove(ofDates(prefix), isGone, round);
-		await this.#remove(ofDates(keys.allDates()), isGone, round);
-		const isOver = (o: ListedObject) =>
-			hasBeenFor(earlyDays, o.modifiedMs, witnesses);
-		const early = fromOldest(
-			store,
-			keys.allEarly(),
-			datesFolderOf,
-			(o) => !isOver(o),
-		);
-		await this.#remove(early, isOver, round);
-		// A record is written after the objects that it names, so it expires no earlier.
-		for (const prefix of [keys.compactions(), keys.quarantineCompactions()])
-			await this.#remove(
-				ofDates(prefix),
-				(o) => isAged(o, witnesses, daysOf(o.key)),
-				round,
-			);
-		// Nobody asks what was erased of a date that no Run loads. That there was an erasure stays.
-		await this.#remove(ofDates(keys.allErasures()), isGone, round);
+		const isOver = (stays: SourceFolder["stays"], o: ListedObject) => {
+			if (typeof stays === "number")
+				return hasBeenFor(stays, o.modifiedMs, witnesses);
+			// A day before the objects: whoever has read a list still finds them.
+			if (stays === "WhileLoaded") return isDateOver(o);
+			return stays === "AsRecords"
+				? isAged(o, witnesses, daysOf(o.key))
+				: isExpired(o, witnesses, daysOf(o.key));
+		};
+		for (const { prefix, stays } of keys.sourceFolders()) {
+			const isStores = stays === "AsEvents" && enforcedBy === "lifecycle";
+			if (stays === undefined || isStores) continue;
+			const mayStay = (o: ListedObject) =>
+				!(typeof stays === "number" ? isOver(stays, o) : isDateOver(o));
+			const some = fromOldest(store, prefix, datesFolderOf, mayStay);
+			await this.#remove(some, (o) => isOver(stays, o), round);
+		}
 		await this.#removeSome(round);
 		for (const log of [keys.deletions(), keys.additions()])
 			await this.#remove(
@@ -290,12 +282,10 @@ export class RetentionKeeper {
 
 	/** What holds events. */
 	get #expiring(): string[] {
-		const { store } = this.#options;
-		return [
-			store.keys.allEvents(),
-			store.keys.allQuarantined(),
-			store.keys.allReleases(),
-		];
+		return this.#options.store.keys
+			.sourceFolders()
+			.filter(({ stays }) => stays === "AsEvents")
+			.map(({ prefix }) => prefix);
 	}
 
 	/** Notes today in the store, which reveals the store's clock, and reads which days were noted before. */
@@ -349,14 +339,10 @@ function before(days: number): string {
 	return days === forever ? "" : ` before ${days} days are over`;
 }
 
-function pathOf({ account, sourceKey }: SourceName): string {
-	return `/account=${account}/source=${sourceKey}/`;
-}
-
 /** How long the events stay of the source whose object has the key. */
 function daysBySource(kept: readonly KeptRecord[]) {
-	const days = new Map(
-		kept.map(({ record }) => [pathOf(record), record.days] as const),
+	const days = new Map<string, number>(
+		kept.map(({ record }) => [`/${sourcePath(record)}`, record.days] as const),
 	);
 	return (key: string): number =>
 		days.get(/\/account=[^/]+\/source=[^/]+\//.exec(key)?.[0] ?? "") ??
@@ -378,7 +364,7 @@ export interface RetentionKeeperOptions {
 	turns?: Turns;
 	/** How many objects of a kind without an order one turn looks at. */
 	mostListed?: number;
-	store: ObjectStore & LifecycleStore;
+	store: Store;
 	metrics: ArchiveMetrics;
 	log: Logger;
 }

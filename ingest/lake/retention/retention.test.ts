@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import type { ListedObject } from "../../../packages/bucket/object-store.ts";
 import {
 	addDays,
 	datesBetween,
 	startOfDate,
 } from "../../../packages/contracts/utc-date.ts";
-import type { ListedObject } from "../../archive/s3/object-store.ts";
 import {
 	expiredCuts,
 	isAged,

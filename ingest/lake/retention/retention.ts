@@ -1,3 +1,4 @@
+import type { ListedObject } from "../../../packages/bucket/object-store.ts";
 import {
 	forever,
 	retainedDays,
@@ -8,7 +9,6 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
-import type { ListedObject } from "../../archive/s3/object-store.ts";
 import { folderOf } from "./listing.ts";
 
 /** An object stays one day longer than Runs load it, since a Run that began yesterday still reads it. */

@@ -1,4 +1,3 @@
-import { retentionSubject } from "../../../packages/contracts/nats.ts";
 import {
 	keptFrom,
 	type RetentionAnswer,
@@ -8,12 +7,11 @@ import {
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { LakeContext } from "../request/context.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
-import { readRetentionRequest } from "../request/requests.ts";
 import {
 	requireSameClocks,
 	requireUndeleted,
 } from "../request/requirements.ts";
-import type { LakeQuestion, RequestTask } from "../request/responder.ts";
+import type { Answers, RequestTask } from "../request/responder.ts";
 import { flushShares } from "../request/shares.ts";
 import type { RetentionKeeper } from "./retention-keeper.ts";
 import { recordFor, retentionOf } from "./source-retention.ts";
@@ -26,13 +24,8 @@ export function answerRetention(
 	context: LakeContext,
 	shard: LakeShard,
 	keeper: RetentionKeeper,
-): LakeQuestion<RetentionRequest> {
-	return {
-		subject: retentionSubject(shard.number),
-		read: readRetentionRequest,
-		answer: (request, task) =>
-			setRetention(context, shard, keeper, request, task),
-	};
+): Answers["retention"] {
+	return (request, task) => setRetention(context, shard, keeper, request, task);
 }
 
 async function setRetention(

@@ -1,3 +1,8 @@
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
+import type {
+	ListedObject,
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 import {
 	isLonger,
 	keptFrom,
@@ -10,11 +15,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import type { SourceName } from "../../archive/s3/object-keys.ts";
-import type {
-	ListedObject,
-	ObjectStore,
-} from "../../archive/s3/object-store.ts";
+import { requireVersion } from "../request/requirements.ts";
 import { type NumberedRecord, NumberedRecords } from "./numbered-records.ts";
 import { hasBeenFor, type TimeWitnesses } from "./retention.ts";
 
@@ -99,13 +100,13 @@ const digits = 12;
  * nothing early.
  */
 export class RetentionStore {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	/** Those that {@link all} has read, by their keys. A record never changes. */
 	#known = new Map<string, KeptRecord>();
 	/** Whether {@link all} has listed since this wrote a record. */
 	#isListed = false;
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 
@@ -166,10 +167,6 @@ function readRecord(
 	folder: string,
 	{ text, ...rest }: NumberedRecord,
 ): KeptRecord {
-	const record: RetentionRecord = JSON.parse(text);
-	if (record.version !== 1)
-		throw new Error(
-			`The retention record ${rest.number} in ${folder} has version ${record.version}; this archive knows version 1. Upgrade archive.`,
-		);
-	return { record, ...rest };
+	const what = `The retention record ${rest.number} in ${folder}`;
+	return { record: requireVersion(JSON.parse(text), what), ...rest };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { ObjectStore } from "../../archive/s3/object-store.ts";
+import type { Store } from "../../../packages/bucket/object-store.ts";
 
 /**
  * Decides which archive does the hour's work on the whole bucket: the first that asks, whatever shards it has. So nothing of the
@@ -7,11 +7,11 @@ import type { ObjectStore } from "../../archive/s3/object-store.ts";
  * archive that ends in the middle leaves the rest to the next hour. A clock that is wrong only moves the hour.
  */
 export class Turns {
-	readonly #store: ObjectStore;
+	readonly #store: Store;
 	/** Of this process. */
 	readonly #id = randomUUID();
 
-	constructor(store: ObjectStore) {
+	constructor(store: Store) {
 		this.#store = store;
 	}
 

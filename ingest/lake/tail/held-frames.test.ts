@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { HeldBytes, HeldFrames } from "./held-frames.ts";
+import { FairRoom } from "../../../packages/fair/fair-room.ts";
+import { HeldFrames, maxHeldBytes } from "./held-frames.ts";
 
 const frameBytes = 1024 * 1024;
 
@@ -12,12 +13,12 @@ function fill(tails: HeldFrames[]): number {
 	return held;
 }
 
-function tailsOf(room: HeldBytes, account: string): HeldFrames[] {
+function tailsOf(room: FairRoom, account: string): HeldFrames[] {
 	return Array.from({ length: 10 }, () => new HeldFrames(room, account));
 }
 
 test("however many tails there are, they hold 32 MiB, and an account's half of it", () => {
-	const room = new HeldBytes();
+	const room = new FairRoom(maxHeldBytes);
 	expect(fill(tailsOf(room, "shop"))).toBe(16);
 	expect(fill(tailsOf(room, "bank"))).toBe(8);
 	for (let at = 0; at < 10; at++) fill(tailsOf(room, `other-${at}`));
@@ -25,7 +26,7 @@ test("however many tails there are, they hold 32 MiB, and an account's half of i
 });
 
 test("a tail that has caught up gets what it held, and leaves its room to others", () => {
-	const room = new HeldBytes();
+	const room = new FairRoom(maxHeldBytes);
 	const tails = tailsOf(room, "shop");
 	fill(tails);
 	expect(tails.flatMap((tail) => tail.letGo())).toHaveLength(16);

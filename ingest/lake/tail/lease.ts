@@ -7,6 +7,7 @@ import {
 	tailLeaseMs,
 	tailNoticeMs,
 } from "../../../packages/contracts/event-tail.ts";
+import { receivedState } from "../../../packages/contracts/stored-event.ts";
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import type { ScannedEvent } from "../../wire/frame-scan.ts";
 
@@ -152,7 +153,7 @@ export function tailedEvent(
 		...(type !== undefined && { type }),
 		kind: event.kind,
 		bytes: body.length,
-		state: event.quarantined ? "quarantined" : "accepted",
+		state: receivedState(event),
 		...(kinds.length > 0 && { violations: kinds }),
 		...(withBody && bodyOf(body)),
 	};

@@ -1,8 +1,9 @@
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { expect, onTestFinished, test } from "vitest";
 import type { TailMessage } from "../../../packages/contracts/event-tail.ts";
+import { FairRoom } from "../../../packages/fair/fair-room.ts";
 import { createLog } from "../../../packages/service/log.ts";
-import { HeldBytes } from "./held-frames.ts";
+import { maxHeldBytes } from "./held-frames.ts";
 import { ShardTails } from "./shard-tails.ts";
 
 /** NATS, as far as a request goes in and its answers come out. */
@@ -17,7 +18,7 @@ function shardTails() {
 	const tails = new ShardTails({
 		connection,
 		shard: 0,
-		held: new HeldBytes(),
+		held: new FairRoom(maxHeldBytes),
 		log: createLog("test"),
 	});
 	onTestFinished(() => tails.close());

@@ -14,21 +14,22 @@ import {
 	tailSubject,
 } from "../../../packages/contracts/nats.ts";
 import { FairLimit } from "../../../packages/fair/fair-limit.ts";
+import type { FairRoom } from "../../../packages/fair/fair-room.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { FrameBatches } from "../../archive/read/frame-batches.ts";
 import { scanFrame } from "../../wire/frame-scan.ts";
 import { RequestFailure } from "../request/errors.ts";
-import { readTailRenewal, readTailRequest } from "../request/requests.ts";
+import { readTailRenewal, readTailRequest } from "../request/questions.ts";
 import { failureOf } from "../request/responder.ts";
 import { catchUp } from "./catch-up.ts";
-import { type HeldBytes, HeldFrames } from "./held-frames.ts";
+import { HeldFrames } from "./held-frames.ts";
 import { TailLease } from "./lease.ts";
 
 export interface ShardTailsOptions {
 	connection: NatsConnection;
 	shard: number;
 	/** Of all shards of this process. */
-	held: HeldBytes;
+	held: FairRoom;
 	log: Logger;
 }
 

@@ -34,6 +34,13 @@ test("a row becomes an event of its time's UTC date, its body as it stands", () 
 	});
 });
 
+test("a form that was exported is a form again, unless it can't be one", () => {
+	expect(eventOf({ isForm: true }).kind).toBe("form");
+	expect(eventOf({}).kind).toBe("json");
+	for (const body of ["[1]", '"a"', " 7", "null"])
+		expect(eventOf({ isForm: true, body }).kind).toBe("json");
+});
+
 test("the same row of the same file has the same id, of version 7 with the row's time, and no other row has it", () => {
 	const id = idOf({});
 	expect(idOf({ body: "2", id: "of another tool" })).toBe(id);

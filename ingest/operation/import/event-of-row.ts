@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
+import type { ContentKind } from "../../wire/frame-event.ts";
 import { areHeaders } from "../../wire/imported-headers.ts";
 import type { ImportedRow } from "./row.ts";
 
@@ -10,6 +11,7 @@ export interface ImportedEvent {
 	id: Buffer;
 	timeMs: number;
 	date: UtcDate;
+	kind: ContentKind;
 	headers: string;
 	body: Buffer;
 }
@@ -50,7 +52,8 @@ export function eventOfRow(
 			fault: "its headers are no object of texts in Unicode of 60 KiB at most",
 		};
 	const id = ownId(row.id, timeMs) ?? madeId(timeMs, digest, row);
-	return { id, timeMs, date: own, headers, body };
+	const kind = row.isForm && /^\s*\{/.test(row.body) ? "form" : "json";
+	return { id, timeMs, date: own, kind, headers, body };
 }
 
 /** Or with an offset of hours alone, as in rows of `tidemill sql`. */

@@ -174,7 +174,7 @@ async function storedAmong(
 	{ log, signal }: JobContext,
 ): Promise<Set<string>> {
 	const dates = new Set(spool.dates);
-	const days = planDays(manifest, directory).filter(({ date }) =>
+	const days = planDays(manifest.dates, directory).filter(({ date }) =>
 		dates.has(date),
 	);
 	const stored = new Set<string>();

@@ -122,3 +122,19 @@ test.each<[string, RowForm, object]>([
 	});
 	if (!("otherTime" in others)) expect(row).not.toHaveProperty("otherTime");
 });
+
+test("an exported line says that its event was a form, and no other line does", async () => {
+	const line = (kind: string) =>
+		`{"event_id":"e1","timestamp":"2026-03-01T00:00:00.000Z","bodyFormat":"json"${kind},"body":{"a":""}}\n`;
+	const lines = ["form", "json", "erased"].map((kind) =>
+		line(`,"kind":"${kind}"`),
+	);
+	const other = '{"event_id":"e1","kind":"form","body":{"a":""}}\n';
+	const rows = await rowsOf([...lines, line("")].join(""));
+	expect(rows.map(({ isForm = false }) => isForm)).toEqual([
+		...[true, false],
+		...[false, false],
+	]);
+	const [row] = await rowsOf(other, { rows: "Events" });
+	expect(row).not.toHaveProperty("isForm");
+});

@@ -1,5 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
+import {
+	decoded,
+	JsonReader,
+	openBrace,
+} from "../../../packages/json/json-reader.ts";
 import { maxEventBodyBytes } from "../../wire/frame.ts";
 import { isJson } from "./event-of-row.ts";
 import {
@@ -62,6 +67,8 @@ function rowOf(line: string, form: RowForm): Row {
 		...time,
 		id: textIn(members.get("event_id")),
 		headers: headers === "null" ? undefined : (textIn(headers) ?? headers),
+		...(isExported &&
+			textIn(members.get("kind")) === "form" && { isForm: true as const }),
 	};
 }
 
@@ -144,42 +151,14 @@ async function* lines(file: string): AsyncGenerator<Buffer | undefined> {
  * @param json A JSON text (RFC 8259). Undefined if it is no object. Of repeated names the last counts.
  */
 export function rawMembers(json: string): Map<string, string> | undefined {
-	let at = skipSpace(json, 0);
-	if (json[at] !== "{") return undefined;
-	const members = new Map<string, string>();
-	at = skipSpace(json, at + 1);
-	while (json[at] !== "}") {
-		const nameEnd = endOfString(json, at);
-		const name: string = JSON.parse(json.slice(at, nameEnd));
-		const start = skipSpace(json, skipSpace(json, nameEnd) + 1);
-		const end = endOfValue(json, start);
-		members.set(name, json.slice(start, end).trimEnd());
-		at = json[end] === "," ? skipSpace(json, end + 1) : end;
-	}
-	return members;
+	return new RawMembers(json).read();
 }
 
-function skipSpace(json: string, at: number): number {
-	while (" \t\r\n".includes(json[at] ?? "x")) at++;
-	return at;
-}
-
-/** @param at Where its first quote is. */
-function endOfString(json: string, at: number): number {
-	for (let end = at + 1; ; end++) {
-		if (json[end] === "\\") end++;
-		else if (json[end] === '"') return end + 1;
-	}
-}
-
-/** Where the comma or bracket is that follows the value. */
-function endOfValue(json: string, at: number): number {
-	let depth = 0;
-	for (let end = at; ; end++) {
-		const char = json[end]!;
-		if (char === '"') end = endOfString(json, end) - 1;
-		else if (char === "{" || char === "[") depth++;
-		else if ((char === "}" || char === "]") && depth-- === 0) return end;
-		else if (char === "," && depth === 0) return end;
+class RawMembers extends JsonReader {
+	read(): Map<string, string> | undefined {
+		if (this.next() !== openBrace) return undefined;
+		const members = new Map<string, string>();
+		this.members((written) => members.set(decoded(written), this.text()));
+		return members;
 	}
 }

@@ -56,7 +56,7 @@ test("the machine's time zone changes neither a time nor a body", async () => {
 	const [row] = await rowsOf(sql, {}, "Europe/Berlin");
 	expect(row).toMatchObject({
 		time: ms,
-		body: '{"t":"2026-03-01 10:00:00.123+00"}',
+		body: '{"t":"2026-03-01T10:00:00.123Z"}',
 	});
 });
 
@@ -100,6 +100,11 @@ test.each<[string, RowForm, object]>([
 	["'[1]' AS body", {}, { body: "[1]" }],
 	[`'[1]' AS body, ${archived}`, {}, { body: "[1]", id: "e" }],
 	[
+		`'{}' AS body, ${archived.replace("'Stored'", "'form'")}`,
+		{},
+		{ body: "{}", isForm: true },
+	],
+	[
 		"'[1]' AS body, 'e' AS event_id",
 		{},
 		{ undecided: { choices: [["--rows events", expect.any(String)], {}] } },
@@ -124,6 +129,52 @@ test.each<[string, RowForm, object]>([
 ])("the row %s, with %j, is %j", async (select, form, expected) => {
 	const [row] = await rowsOf(`SELECT ${select}`, {}, "UTC", form);
 	expect(row).toMatchObject(expected);
+});
+
+test.each<[string, RowForm, object]>([
+	["encode('{\"k\":1}') AS body", {}, { body: '{"k":1}' }],
+	["'\\xff'::BLOB AS body", {}, { fault: /"body" has bytes that are not UTF/ }],
+	[
+		"'[1]' AS body, '\\xff'::BLOB AS headers",
+		{ rows: "Events" },
+		{ fault: /"headers" has bytes/ },
+	],
+	["'NaN'::DOUBLE AS n", { rows: "Bodies" }, { fault: /"n" is NaN/ }],
+	[
+		"{a: [{b: '-inf'::FLOAT}]} AS n",
+		{ rows: "Bodies" },
+		{ fault: /its column "n\.a\.b" is -Infinity/ },
+	],
+	[
+		"TIMESTAMP '2026-07-01 10:00:00' AS at, DATE '2026-03-02' AS time",
+		{ rows: "Bodies", timeZone: "Europe/Berlin" },
+		{
+			reading: "Europe/Berlin",
+			body: '{"at":"2026-07-01T10:00:00+02:00","time":"2026-03-02"}',
+			time: Date.parse("2026-03-02"),
+		},
+	],
+	[
+		"TIMESTAMP '2026-07-01 10:00:00' AS time",
+		{ rows: "Bodies", timeZone: "Europe/Berlin" },
+		{
+			body: '{"time":"2026-07-01T10:00:00+02:00"}',
+			time: Date.parse("2026-07-01T10:00:00Z"),
+		},
+	],
+	[
+		"TIMESTAMP '2026-03-29 02:30:00' AS at",
+		{ rows: "Bodies", timeZone: "Europe/Berlin" },
+		{ fault: /"at" is 2026-03-29T02:30:00, which Europe\/Berlin has not/ },
+	],
+	['1 AS "a\'b"', { rows: "Bodies" }, { body: `{"a'b":1}` }],
+])("the row %s, with %j, is exact: %j", async (select, form, expected) => {
+	const { fault, ...others } = expected as { fault?: RegExp };
+	const [row] = await rowsOf(`SELECT ${select}`, {}, "UTC", form);
+	expect(row).toMatchObject({
+		...others,
+		...(fault && { fault: expect.stringMatching(fault) }),
+	});
 });
 
 test("a body that is no text isn't taken for JSON text", async () => {

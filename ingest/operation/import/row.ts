@@ -9,7 +9,7 @@ export interface ImportedRow {
 	/** Nobody said what it is: what it has, and what decides. The whole import waits for that. */
 	undecided?: { has: string; choices: readonly FormatChoice[] };
 	/** How it was read, if a file can be read otherwise, too: a row that was imported wrongly can then be imported rightly. */
-	reading?: "Bodies" | "Text";
+	reading?: string;
 	/** JSON text, if it is one. */
 	body?: string | undefined;
 	/** RFC 3339, or milliseconds since the epoch; undefined if the row has no time. */
@@ -20,10 +20,12 @@ export interface ImportedRow {
 	id?: string | undefined;
 	/** JSON text of an object. */
 	headers?: string | undefined;
+	/** The event was stored as a form, as an Export says. */
+	isForm?: true;
 }
 
 /** What people say of all rows. */
-export type RowForm = Pick<ImportWork, "rows" | "body" | "date">;
+export type RowForm = Pick<ImportWork, "rows" | "body" | "date" | "timeZone">;
 
 /** An option, and what each row becomes by it. */
 export type FormatChoice = readonly [option: string, meaning: string];

@@ -51,7 +51,7 @@ export class EventSpool {
 
 	/** False if the event is there already. */
 	async add(event: ImportedEvent): Promise<boolean> {
-		const { id, timeMs, date, headers, body } = event;
+		const { id, timeMs, date, kind, headers, body } = event;
 		const ids = this.#ids.get(date) ?? new Set();
 		this.#ids.set(date, ids);
 		const text = uuidText(id);
@@ -62,7 +62,7 @@ export class EventSpool {
 			...this.#source,
 			id,
 			receivedAtMs: timeMs,
-			kind: "json",
+			kind,
 			headers,
 			violations: "",
 			body,

@@ -8,6 +8,13 @@ import { signedPieces } from "../request/signature-check.ts";
 import { textAt } from "../text/json-pointer.ts";
 import { inOneBuffer } from "./body-parts.ts";
 
+/** Digests of a request's idempotency key. */
+export interface SenderKey {
+	key: string | undefined;
+	/** Under which an earlier version kept the same key. */
+	formerKey?: string;
+}
+
 /** Where a sender's key can stand, beside the body. */
 interface SenderFields {
 	headers: IncomingHttpHeaders;
@@ -28,7 +35,7 @@ export function* senderKey(
 	{ headers, query }: SenderFields,
 	body: readonly Uint8Array[],
 	take: (bytes: number) => boolean,
-): LongWork<{ key: string | undefined } | RequestRefusal> {
+): LongWork<SenderKey | RequestRefusal> {
 	const key = idempotency?.key;
 	let value: string | string[] | undefined;
 	if (key && "header" in key) value = headers[key.header];
@@ -40,7 +47,16 @@ export function* senderKey(
 		value = yield* textAt(key.bodyPointer, json);
 	}
 	if (typeof value !== "string" || value === "") return { key: undefined };
-	return { key: hash("sha256", `${sourceKey}\n${value}`).slice(0, 32) };
+	const alone = digestOf(sourceKey, value);
+	const scope = key && "within" in key ? headers[key.within!] : undefined;
+	return typeof scope === "string" && scope !== ""
+		? { key: digestOf(sourceKey, scope, value), formerKey: alone }
+		: { key: alone };
+}
+
+/** No header's value has a line feed (RFC 9110 §5.5), so no two lists of them are alike. */
+function digestOf(...values: string[]): string {
+	return hash("sha256", values.join("\n")).slice(0, 32);
 }
 
 /**

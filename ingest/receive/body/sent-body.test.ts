@@ -1,5 +1,11 @@
-import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import {
+	createHmac,
+	generateKeyPairSync,
+	type KeyObject,
+	sign,
+} from "node:crypto";
 import { gzipSync } from "node:zlib";
+import { SignJWT } from "jose";
 import { beforeEach, expect, test } from "vitest";
 import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { RequestAdmission } from "../admission/admission.ts";
@@ -12,6 +18,7 @@ import type {
 import { refusals } from "../request/refusal.ts";
 import type { AcceptedHead } from "../request/request-head.ts";
 import type { SigningKey } from "../request/signature-check.ts";
+import { type PresentedToken, tokenIn } from "../request/web-token.ts";
 import { type BodyOutcome, type NotifyHelp, SentBody } from "./sent-body.ts";
 
 const key = "0".repeat(32);
@@ -39,7 +46,10 @@ async function validated(
 	help: NotifyHelp = {},
 ): Promise<{ outcome: BodyOutcome; atOnce: boolean; held: number }> {
 	const head: AcceptedHead = {
-		route: { ...routeWith(key, key), signingKeys },
+		route: {
+			...(change.signature ? signedRoute : routeWith(key, key)),
+			signingKeys,
+		},
 		signature: undefined,
 		kind: "json",
 		encoding: undefined,
@@ -148,6 +158,80 @@ test("what completes a signature in the body must be timely, and what is read fo
 	budget = new MemoryBudget(1_000, long.length + 1);
 	limits = new RequestLimits(budget);
 	expect((await checked(0)).outcome).toBe(refusals.Overloaded);
+});
+
+test("the key of a signed text is that of the set that holds, whatever stands beside it", async () => {
+	const keys: SigningKey[] = [{ algorithm: "HMAC", key: Buffer.from("hush") }];
+	const body = Buffer.from("{}");
+	const signedAt = (time: string, text?: string) => ({
+		texts: [
+			{
+				algorithm: "HMAC" as const,
+				text:
+					text ??
+					createHmac("sha256", "hush").update(`${time}{}`).digest("hex"),
+			},
+		],
+		signed: [Buffer.from(time), nothing],
+	});
+	const keyOf = async (...[first, other]: ReturnType<typeof signedAt>[]) => {
+		const signature: PresentedSignature = {
+			...first!,
+			hash: "sha256",
+			encoding: "hex",
+			other,
+		};
+		const idempotency = {
+			key: { signature: true as const },
+			windowSeconds: 60,
+		};
+		const route = { ...signedRoute, signingKeys: keys, idempotency };
+		const { outcome } = await validated(body, { signature, route }, keys);
+		return (outcome as { key?: string }).key;
+	};
+	const wrong = "ab".repeat(32);
+	const alone = await keyOf(signedAt("2"));
+	expect(alone).toMatch(/^[0-9a-f]{32}$/);
+	expect(await keyOf(signedAt("1", wrong), signedAt("2"))).toBe(alone);
+	expect(await keyOf(signedAt("2"), signedAt("1", wrong))).toBe(alone);
+	expect(await keyOf(signedAt("1"), signedAt("2"))).toBe(
+		await keyOf(signedAt("1")),
+	);
+});
+
+test("a JSON Web Token lets a body in, unless its keys can't be had", async () => {
+	const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
+	const token = await new SignJWT({})
+		.setProtectedHeader({ alg: "ES256" })
+		.setIssuer("https://issuer.example")
+		.setAudience("tidemill")
+		.setExpirationTime("1h")
+		.sign(pair.privateKey);
+	const authorization = {
+		type: "JWT" as const,
+		jwksURL: "https://issuer.example/keys",
+		issuer: "https://issuer.example",
+		audience: "tidemill",
+		header: "authorization",
+		clockSkewSeconds: 0,
+	};
+	const signature = tokenIn(authorization, {
+		authorization: `Bearer ${token}`,
+	});
+	const route = { ...routeWith(key, key), authorization };
+	const checked = (keys: KeyObject[] | string) =>
+		validated(
+			Buffer.from("{}"),
+			{ signature: signature as PresentedToken, route },
+			[],
+			{ publicKeys: { keysAt: async () => keys } },
+		);
+	expect(textOf((await checked([pair.publicKey])).outcome)).toBe("{}");
+	expect((await checked([])).outcome).toMatchObject(refusals.WebTokenInvalid);
+	expect((await checked("no answer")).outcome).toMatchObject({
+		...refusals.KeysUnavailable,
+		cause: "no answer",
+	});
 });
 
 test("a public-key signature is checked in another thread, and its copy of the body is given back", async () => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type {
+	JWTAuthorization,
 	PublicKeyAlgorithm,
 	SignatureAuthorization,
 } from "../../../packages/contracts/route.ts";
@@ -18,11 +19,11 @@ import {
 	secretUnavailable,
 } from "../request/request-head.ts";
 import {
-	isHmacSigned,
-	isSignedWithPrivateKey,
-	isTimely,
-	mayBeSignedWithPrivateKey,
+	mayBeSignedByPrivateKey,
 	type SigningKey,
+	signedByPrivateKey,
+	signedBySecret,
+	timely,
 } from "../request/signature-check.ts";
 import {
 	missingSignature,
@@ -35,6 +36,7 @@ import {
 	done,
 	isLikeComputed,
 } from "../request/url-challenge.ts";
+import { type PresentedToken, tokenRefusal } from "../request/web-token.ts";
 import { isJSON, isOneStep } from "../text/json.ts";
 import type { AmazonSns } from "./amazon-sns.ts";
 import { inOneBuffer, inOnePiece } from "./body-parts.ts";
@@ -46,15 +48,13 @@ import {
 	validateSender,
 	validateText,
 } from "./request-body.ts";
-import { senderKey, signedTextKey } from "./sender-key.ts";
+import { type SenderKey, senderKey, signedTextKey } from "./sender-key.ts";
 import { verifiedMessage } from "./sns-message.ts";
 
 /** What is stored of an accepted body. */
-export interface AcceptedBody {
+export interface AcceptedBody extends SenderKey {
 	/** The admission holds its bytes, and no more. */
 	text: EventText;
-	/** Digest of the sender's idempotency key. */
-	key: string | undefined;
 }
 
 /** What is asked of notify. Undefined until NATS is reached. */
@@ -105,6 +105,7 @@ export class SentBody {
 		const { signature } = this.#head;
 		if (!signature) this.#decode(parts);
 		else if (signature === "SNS") void this.#verifyMessage(parts);
+		else if ("token" in signature) void this.#verifyToken(signature, parts);
 		else if ("read" in signature)
 			this.#do(this.#readSignature(signature, parts));
 		else this.#check(signature, parts);
@@ -129,19 +130,20 @@ export class SentBody {
 		else if (!signature)
 			this.#onValidated(missingSignature(authorization, this.#headers));
 		else if (awaits) this.#onValidated(secretUnavailable(route));
-		else if (!isTimely(signature, toleranceSeconds, nowMs))
-			this.#onValidated(
-				untimelySignature(signature.signedAt!, toleranceSeconds, nowMs),
-			);
-		else this.#check(signature, parts);
+		else {
+			const current = timely(signature, toleranceSeconds, nowMs);
+			if (current) this.#check(current, parts);
+			else
+				this.#onValidated(untimelySignature(signature, authorization, nowMs));
+		}
 	}
 
 	#check(signature: PresentedSignature, parts: readonly Buffer[]): void {
 		const keys = this.#head.route.signingKeys!;
 		if (signature.keyAt) void this.#fetchKeys(signature, parts);
-		else if (mayBeSignedWithPrivateKey(signature, keys))
+		else if (mayBeSignedByPrivateKey(signature, keys))
 			void this.#verify(signature, parts, keys);
-		else this.#do(this.#validateSender(signature, parts, false));
+		else this.#do(this.#validateSender(signature, parts, undefined));
 	}
 
 	/** Gets the public keys, which are at a URL. */
@@ -178,11 +180,11 @@ export class SentBody {
 			this.#onValidated(refusals.Overloaded);
 			return;
 		}
-		const isVerified = await this.#limits.threads.run(account, () =>
-			isSignedWithPrivateKey(signature, keys, parts),
+		const signed = await this.#limits.threads.run(account, () =>
+			signedByPrivateKey(signature, keys, parts),
 		);
 		this.#admission.keep(sentBytes);
-		this.#do(this.#validateSender(signature, parts, isVerified, keys.length));
+		this.#do(this.#validateSender(signature, parts, signed, keys.length));
 	}
 
 	/** Checks a message of Amazon SNS, which needs two copies of the body. */
@@ -207,23 +209,45 @@ export class SentBody {
 		else this.#decode(parts);
 	}
 
+	/** Checks a JSON Web Token, which says nothing of the body. */
+	async #verifyToken(
+		presented: PresentedToken,
+		parts: readonly Buffer[],
+	): Promise<void> {
+		const { account, authorization } = this.#head.route;
+		const refusal =
+			(await tokenRefusal(
+				presented,
+				authorization as JWTAuthorization,
+				async (algorithm, place) =>
+					this.#help.publicKeys?.keysAt(account, algorithm, place),
+				(work) => this.#limits.threads.run(account, work),
+			)) ?? validateSender(this.#head, true);
+		if (refusal) this.#onValidated(refusal);
+		else this.#decode(parts);
+	}
+
 	*#validateSender(
 		signature: PresentedSignature,
 		parts: readonly Buffer[],
-		isVerified: boolean,
+		verified: PresentedSignature | undefined,
 		keys = this.#head.route.signingKeys!.length,
 	): LongWork<void> {
 		const { route } = this.#head;
-		const isSigned =
-			(yield* isHmacSigned(signature, route.signingKeys!, parts)) || isVerified;
-		const refusal = isSigned
-			? validateSender(this.#head, isSigned)
-			: wrongSignature(signature, keys);
-		if (refusal) {
-			this.#onValidated(refusal);
+		const signed =
+			(yield* signedBySecret(signature, route.signingKeys!, parts)) ?? verified;
+		const refusal = signed
+			? validateSender(this.#head, true)
+			: wrongSignature(
+					signature,
+					route.authorization as SignatureAuthorization,
+					keys,
+				);
+		if (!signed || refusal) {
+			this.#onValidated(refusal!);
 			return;
 		}
-		this.#signedKey = yield* signedTextKey(route, signature, parts);
+		this.#signedKey = yield* signedTextKey(route, signed, parts);
 		this.#decode(parts);
 	}
 
@@ -337,7 +361,7 @@ export class SentBody {
 		this.#admission.keep(
 			text.parts.reduce((sum, { length }) => sum + length, 0),
 		);
-		this.#onValidated({ text, key: key.key });
+		this.#onValidated({ text, ...key });
 	}
 
 	/** Takes bytes of receive's memory; false when there is no room. */

@@ -6,6 +6,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { bucket, framesSubject } from "../../../packages/contracts/nats.ts";
 import type { Route } from "../../../packages/contracts/route.ts";
 import { FairQuota } from "../../../packages/fair/fair-quota.ts";
+import { FairRoom } from "../../../packages/fair/fair-room.ts";
 import { backoffMs } from "../../../packages/service/backoff.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { frameId } from "../../wire/frame.ts";
@@ -52,10 +53,7 @@ interface ClaimsOptions {
 /** What became of a request with a key: for metrics. */
 export type KeyOutcome = "claimed" | "taken_over" | "repeated" | "refused";
 
-/**
- * Beyond these archive settles the rest, so that memory stays bounded while NATS is away. An account gets as many as are
- * free, like {@link FairQuota}.
- */
+/** Beyond these archive settles the rest, so that memory stays bounded while NATS is away. */
 const maxSettling = 20_000;
 const settleForMs = 60_000;
 const backoff = { baseMs: 250, maxMs: 5_000 };
@@ -73,7 +71,8 @@ export class KeyClaims {
 	readonly #options: ClaimsOptions;
 	readonly #quota: FairQuota;
 	readonly #settling = new Set<Promise<void>>();
-	readonly #settlingByAccount = new Map<string, number>();
+	// The last place is somebody's, too.
+	readonly #places = new FairRoom(maxSettling + 1);
 
 	constructor(options: ClaimsOptions) {
 		this.#options = options;
@@ -98,16 +97,19 @@ export class KeyClaims {
 	 *
 	 * @param digest the key's digest.
 	 * @param event the event's id if the key is new.
+	 * @param former the digest under which an earlier version kept the same key: for as long as such an entry lives, it counts.
 	 */
 	async claim(
 		digest: string,
 		event: string,
 		route: Pick<Route, "account" | "shard" | "idempotency">,
+		former?: string,
 	): Promise<KeyClaim | { repeatOf: string } | RequestRefusal> {
 		const { now, log } = this.#options;
 		const startedAtMs = now();
 		try {
-			const answer = await this.#claim(digest, event, route);
+			const kept = former && (await this.#keptBefore(former, route));
+			const answer = kept || (await this.#claim(digest, event, route));
 			void this.#quota.look(route.account);
 			if ("entry" in answer && now() - startedAtMs > maxClaimMs) {
 				this.#giveBack(answer);
@@ -127,12 +129,37 @@ export class KeyClaims {
 		}
 	}
 
+	/** What an entry of an earlier version says; undefined if its event isn't stored. */
+	async #keptBefore(
+		digest: string,
+		{ account, shard }: Pick<Route, "account" | "shard">,
+	): Promise<{ repeatOf: string } | RequestRefusal | undefined> {
+		const { bucket, isOpen } = this.#options;
+		if (!isOpen(shard)) return refusals.StorageUnavailable;
+		const kept = await bucket.read(entryKey(account, digest));
+		if (!kept) return undefined;
+		const reaction = await this.#reactionTo(kept.entry, shard);
+		if (reaction === "repeat") return { repeatOf: kept.entry.event };
+		return reaction === "wait" ? refusals.KeyInUse : undefined;
+	}
+
+	/** @param shard of the route. */
+	async #reactionTo(entry: IdempotencyEntry, shard: number) {
+		const { progress, dateMs } = this.#options;
+		// Without an answer about archive's progress the sender must wait.
+		const far =
+			entry.state === "claimed" && dateMs() > entry.deadlineMs
+				? await progress(entry.shard ?? shard).catch(() => undefined)
+				: undefined;
+		return reactionTo(entry, far);
+	}
+
 	async #claim(
 		digest: string,
 		event: string,
 		route: Pick<Route, "account" | "shard" | "idempotency">,
 	): Promise<KeyClaim | { repeatOf: string } | RequestRefusal> {
-		const { bucket, isOpen, progress, dateMs } = this.#options;
+		const { bucket, isOpen, dateMs } = this.#options;
 		const { account, shard, idempotency } = route;
 		if (!isOpen(shard)) return refusals.StorageUnavailable;
 		const windowMs = idempotency!.windowSeconds * 1000;
@@ -148,12 +175,7 @@ export class KeyClaims {
 		if (!kept)
 			return added === "full" ? refusals.TooManyKeys : refusals.KeyInUse;
 		const before = kept.entry;
-		// Without an answer about archive's progress the sender must wait.
-		const far =
-			before.state === "claimed" && times.nowMs > before.deadlineMs
-				? await progress(before.shard ?? shard).catch(() => undefined)
-				: undefined;
-		switch (reactionTo(before, far)) {
+		switch (await this.#reactionTo(before, shard)) {
 			case "repeat":
 				return { repeatOf: before.event };
 			case "wait":
@@ -221,14 +243,10 @@ export class KeyClaims {
 		change: (entry: IdempotencyEntry) => IdempotencyEntry | undefined,
 	): void {
 		const { account } = claim;
-		const ofAccount = this.#settlingByAccount.get(account) ?? 0;
-		if (ofAccount >= maxSettling - this.#settling.size) return;
-		this.#settlingByAccount.set(account, ofAccount + 1);
+		if (!this.#places.take(account, 1)) return;
 		const settling = this.#settle(claim, change).finally(() => {
 			this.#settling.delete(settling);
-			const left = this.#settlingByAccount.get(account)! - 1;
-			if (left > 0) this.#settlingByAccount.set(account, left);
-			else this.#settlingByAccount.delete(account);
+			this.#places.giveBack(account, 1);
 		});
 		this.#settling.add(settling);
 	}

@@ -140,7 +140,7 @@ test("no frame is commit.published or repeated while the stream is away", async 
 	expect(commit.attempts).toHaveLength(2);
 });
 
-test("an event is commit.released with its outcome, even late or if it was in no frame", async () => {
+test("an event is settled with its outcome, even late or if it was in no frame", async () => {
 	commit.add("stored late");
 	commit.turn();
 	commit.add("never sent");
@@ -149,14 +149,14 @@ test("an event is commit.released with its outcome, even late or if it was in no
 		"stored late": "unavailable",
 		"never sent": "unavailable",
 	});
-	expect(commit.released).toEqual({ "never sent": "refused undefined" });
+	expect(commit.settled).toEqual({ "never sent": "refused undefined" });
 	await commit.attempts[0]!.settle("stored");
-	expect(commit.released["stored late"]).toBe("stored 1");
+	expect(commit.settled["stored late"]).toBe("stored 1");
 	commit.add("given up");
 	commit.turn();
 	await commit.attempts[1]!.settle("unknown");
 	commit.tickAfter(60_000);
-	expect(commit.released["given up"]).toBe("unknown 2");
+	expect(commit.settled["given up"]).toBe("unknown 2");
 });
 
 test.each([
@@ -173,8 +173,8 @@ test.each([
 	commit.tickAfter(250);
 	expect(commit.attempts).toHaveLength(expected === "repeated" ? 2 : 1);
 	const outcome = expected === "repeated" ? undefined : "unknown 1";
-	expect(commit.released.oldest).toBe(outcome);
-	expect(commit.released.young).toBe(outcome);
+	expect(commit.settled.oldest).toBe(outcome);
+	expect(commit.settled.young).toBe(outcome);
 });
 
 test("while the clock may be wrong nothing is published, and what has a wrong time never is", async () => {
@@ -190,7 +190,7 @@ test("while the clock may be wrong nothing is published, and what has a wrong ti
 	expect(commit.attempts.map(readFrame)).toMatchObject([{ events: ["right"] }]);
 	expect(commit.answers).toEqual({ wrong: "unavailable" });
 	await commit.attempts[0]!.settle("stored");
-	expect(commit.released).toEqual({
+	expect(commit.settled).toEqual({
 		wrong: "refused undefined",
 		right: "stored 1",
 	});
@@ -229,9 +229,9 @@ test("a frame isn't published again after the machine slept", async () => {
 	commit.tickAfter(1_000);
 	expect(commit.attempts).toHaveLength(1);
 	// The clock may turn out to be right.
-	expect(commit.released).toEqual({});
+	expect(commit.settled).toEqual({});
 	commit.dateAheadMs = 3_600_000;
 	commit.tickAfter(1_000);
 	expect(commit.attempts).toHaveLength(1);
-	expect(commit.released).toEqual({ a: "unknown 1" });
+	expect(commit.settled).toEqual({ a: "unknown 1" });
 });

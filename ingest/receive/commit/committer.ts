@@ -19,7 +19,7 @@ export interface PendingEvent extends EncodedEvent {
 	 * Receive holds the event's bytes no longer, and this became of the event. The outcome is `refused` too if the event
 	 * was in no frame. Its sender may have been answered long before.
 	 */
-	release(outcome: PublishOutcome, frame?: OutgoingFrame): void;
+	settle(outcome: PublishOutcome, frame?: OutgoingFrame): void;
 }
 
 export interface FinishedFrame {
@@ -101,7 +101,7 @@ export class Committer {
 		const untilMs = now - (isStuck ? maxWaitStuckMs : maxWaitMs);
 		const queued = expire(this.#queue, untilMs);
 		this.#queue = queued.kept;
-		release(queued.expired, "refused");
+		settle(queued.expired, "refused");
 		const frame = this.#frame;
 		if (!frame) return;
 		frame.unanswered = expire(frame.unanswered, untilMs).kept;
@@ -161,7 +161,7 @@ export class Committer {
 		const refused = events.get(false)!;
 		this.#queue = events.get(true) ?? [];
 		answerUnavailable(refused);
-		release(refused, "refused");
+		settle(refused, "refused");
 		return this.#queue.length > 0;
 	}
 
@@ -190,7 +190,7 @@ export class Committer {
 		if (outcome === "stored")
 			for (const event of unanswered) event.answerStored();
 		else answerUnavailable(unanswered);
-		release(events, outcome, frame);
+		settle(events, outcome, frame);
 		this.#options.onFrame?.({
 			outcome,
 			events: events.length,
@@ -221,10 +221,10 @@ function answerUnavailable(events: readonly PendingEvent[]): void {
 	for (const event of events) event.answerUnavailable();
 }
 
-function release(
+function settle(
 	events: readonly PendingEvent[],
 	outcome: PublishOutcome,
 	frame?: OutgoingFrame,
 ): void {
-	for (const event of events) event.release(outcome, frame);
+	for (const event of events) event.settle(outcome, frame);
 }

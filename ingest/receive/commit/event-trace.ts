@@ -64,7 +64,7 @@ export class EventTrace {
 	}
 
 	/** This became of the event. */
-	released(outcome: PublishOutcome, frame: OutgoingFrame | undefined): void {
+	settled(outcome: PublishOutcome, frame: OutgoingFrame | undefined): void {
 		this.#record("store", "producer", this.store, this.#span, {
 			sinceMs: this.#storingMs,
 			attributes: frame

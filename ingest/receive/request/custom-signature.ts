@@ -5,11 +5,19 @@ import type {
 	SigningAlgorithm,
 } from "../../../packages/contracts/route.ts";
 import { doNow, type LongWork } from "../admission/long-work.ts";
-import type {
-	NamedKey,
-	PresentedSignature,
-	SignatureInBody,
+import {
+	bothSets,
+	type NamedKey,
+	type PresentedSignature,
+	type SignatureInBody,
+	type SignedSet,
 } from "./presented-signature.ts";
+import {
+	partIn,
+	type SignatureSet,
+	setsIn,
+	textsIn,
+} from "./signature-sets.ts";
 import {
 	type SignedBody,
 	type SignedHead,
@@ -68,60 +76,73 @@ function* read(
 	head: RequestHead,
 	body?: SignedBody,
 ): LongWork<PresentedSignature | undefined> {
-	const { header, headerPart, bodyPointer, prefix = "", publicKey } = custom;
+	const { publicKey } = custom;
 	const { headers } = head;
 	const hash = algorithms[custom.algorithm];
 	const algorithm = (hash ? "HMAC" : custom.algorithm) as SigningAlgorithm;
-	const found =
-		bodyPointer === undefined
-			? textsIn(headers[header!], headerPart)
-			: [yield* body!.textAt(bodyPointer)];
-	const texts = found
-		.filter((text) => text?.startsWith(prefix))
-		.map((text) => ({ algorithm, text: text!.slice(prefix.length) }));
-	if (texts.length === 0) return undefined;
-
-	const timestamp = yield* timestampOf(custom, head, body);
-	const signedAt =
-		timestamp === undefined
-			? undefined
-			: secondsOf(timestamp, custom.timestampFormat);
-	const isTimed =
-		custom.timestampHeader !== undefined ||
-		custom.timestampBodyPointer !== undefined;
-	if (isTimed && signedAt === undefined) return undefined;
+	const found = yield* setsOf(custom, head, body);
 	const keyAt = publicKey && placeOf(publicKey, headers);
 	if (publicKey && !keyAt) return undefined;
-	const signed = yield* template.fill({ ...head, timestamp }, body);
-	if ("missing" in signed) return undefined;
-	return {
-		texts,
+	const sets: SignedSet[] = [];
+	for (const { time: timestamp, texts } of found) {
+		const signedAt =
+			timestamp === undefined
+				? undefined
+				: secondsOf(timestamp, custom.timestampFormat);
+		if (isTimed(custom) && signedAt === undefined) continue;
+		const signed = yield* template.fill({ ...head, timestamp }, body);
+		if ("missing" in signed) continue;
+		sets.push({
+			texts: texts.map((text) => ({ algorithm, text })),
+			signed: signed.parts,
+			...(signedAt !== undefined && { signedAt }),
+		});
+	}
+	return bothSets(sets, {
 		hash: hash ?? "sha256",
 		encoding: custom.encoding === "Hex" ? "hex" : "base64",
-		signed: signed.parts,
-		...(signedAt !== undefined && { signedAt }),
 		...(keyAt && { keyAt }),
-	};
+	});
 }
 
-/** A header's text, or each of its parts with the name, as in `t=1,v1=a,v1=b` or `ts=1;h1=a`. */
-function textsIn(
-	header: string | string[] | undefined,
-	part: string | undefined,
-): string[] {
-	if (typeof header !== "string") return [];
-	if (part === undefined) return [header];
-	return header
-		.split(/[,;]/)
-		.map((pair) => pair.trim())
-		.filter((pair) => pair.startsWith(`${part}=`))
-		.map((pair) => pair.slice(part.length + 1).replace(/^"(.*)"$/, "$1"));
+function isTimed({ timestampHeader, timestampBodyPointer }: CustomSignature) {
+	return timestampHeader !== undefined || timestampBodyPointer !== undefined;
+}
+
+/** The signatures as they were sent, with the time that they sign. */
+function* setsOf(
+	custom: CustomSignature,
+	head: RequestHead,
+	body: SignedBody | undefined,
+): LongWork<SignatureSet[]> {
+	const { header, headerPart, bodyPointer, prefix } = custom;
+	const { timestampHeader, timestampHeaderPart } = custom;
+	const list =
+		bodyPointer === undefined
+			? head.headers[header!]
+			: yield* body!.textAt(bodyPointer);
+	if (typeof list !== "string") return [];
+	if (headerPart !== undefined && timestampHeaderPart !== undefined)
+		if (timestampHeader === header)
+			return setsIn(list, {
+				name: headerPart,
+				timeName: timestampHeaderPart,
+				prefix,
+			});
+	const texts =
+		headerPart === undefined
+			? textsIn(list, prefix)
+			: setsIn(list, { name: headerPart, prefix }).flatMap(
+					({ texts }) => texts,
+				);
+	const time = yield* timestampOf(custom, head, body);
+	return texts.length === 0 ? [] : [{ time, texts }];
 }
 
 function* timestampOf(
 	{
 		timestampHeader,
-		timestampHeaderPart,
+		timestampHeaderPart: name,
 		timestampBodyPointer,
 	}: CustomSignature,
 	{ headers }: RequestHead,
@@ -129,8 +150,9 @@ function* timestampOf(
 ): LongWork<string | undefined> {
 	if (timestampBodyPointer !== undefined)
 		return yield* body!.textAt(timestampBodyPointer);
-	if (timestampHeader === undefined) return undefined;
-	return textsIn(headers[timestampHeader], timestampHeaderPart)[0];
+	const time = timestampHeader && headers[timestampHeader];
+	if (typeof time !== "string") return undefined;
+	return name === undefined ? time : partIn(time, name);
 }
 
 /** A time in Unix seconds; undefined if it isn't in the format. */

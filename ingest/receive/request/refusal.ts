@@ -62,6 +62,11 @@ export const refusals = named({
 		"The signature is missing or wrong, or its timestamp is too far from the current time. Sign the exact bytes of the body with this source's secret, and check your clock.",
 		["www-authenticate", 'Signature realm="tidemill"'],
 	),
+	WebTokenInvalid: refusal(
+		401,
+		"The JSON Web Token is missing or wrong, or has expired. Send one that this source's issuer has signed for its audience.",
+		["www-authenticate", 'Bearer realm="tidemill"'],
+	),
 	SourceSuspended: refusal(
 		403,
 		"This source is suspended and accepts no events. Set spec.suspend to false.",
@@ -141,7 +146,7 @@ export const refusals = named({
 	),
 	KeysUnavailable: temporary(
 		10,
-		"The public key that checks this signature can't be fetched now. Send the event again. If this goes on, see whether notify runs and reaches the key's URL, and whether a key of the Source's algorithm is there.",
+		"The public key that checks this signature or token can't be fetched now. Send the event again. If this goes on, see whether notify runs and reaches the key's URL, and whether a key of the Source's algorithm is there.",
 	),
 	ConfirmationFailed: temporary(
 		20,
@@ -153,7 +158,7 @@ export const refusals = named({
 	),
 	QuarantineUnavailable: temporary(
 		10,
-		"This source's tracking plan keeps the event apart, and an archive of an earlier release is running, which can't read such events. Upgrade every archive, then send the event again.",
+		"This source's tracking plan keeps the event apart, and an archive of an earlier version is running, which can't read such events. Upgrade every archive, then send the event again.",
 	),
 	NotReady: temporary(
 		2,

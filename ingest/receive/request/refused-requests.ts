@@ -84,7 +84,8 @@ const windowBytes = 2 * maxHeadBytes;
 const maxContentType = 100;
 const maxUserAgent = 200;
 const maxMethod = 20;
-const maxCause = 600;
+/** Room for the names of five Secrets and their keys. */
+const maxCause = 3_200;
 const maxNames = 40;
 const maxNamesLength = 600;
 const maxViolations = 10;
@@ -105,7 +106,11 @@ export function recordOf(
 	const credentials = credentialsOf(
 		url,
 		headers,
-		checked?.type === "Signature" ? checked.custom?.header : undefined,
+		checked?.type === "Signature"
+			? checked.custom?.header
+			: checked?.type === "JWT"
+				? checked.header
+				: undefined,
 	);
 	const shown = (text: string, length: number) =>
 		redact(text.slice(0, 2 * length), credentials, length);

@@ -25,16 +25,22 @@ import {
 } from "./refusal.ts";
 import type { ChallengeAnswer } from "./reply.ts";
 import type { FoundSource, ServedRoute } from "./route-table.ts";
-import { isTimely } from "./signature-check.ts";
+import { timely } from "./signature-check.ts";
 import { missingSignature, untimelySignature } from "./signature-fault.ts";
 import { readSignature } from "./signature-schemes.ts";
 import { allowedMethods, answerChallenge } from "./url-challenge.ts";
+import { type PresentedToken, tokenIn } from "./web-token.ts";
 
 /** The head of a request whose body may be read. */
 export interface AcceptedHead {
 	route: ServedRoute;
 	/** The signature to check against the body; undefined for a Source without signatures. */
-	signature: PresentedSignature | SignatureInBody | "SNS" | undefined;
+	signature:
+		| PresentedSignature
+		| SignatureInBody
+		| PresentedToken
+		| "SNS"
+		| undefined;
 	kind: ContentKind;
 	/** How a form is written; absent for JSON. */
 	form?: FormType | undefined;
@@ -107,6 +113,7 @@ function authorize(
 ): AcceptedHead["signature"] | RequestRefusal {
 	const { authorization } = route;
 	if (authorization.type === "AmazonSNS") return "SNS";
+	if (authorization.type === "JWT") return tokenIn(authorization, headers);
 	if (authorization.type === "Unavailable")
 		return awaitSecret(route, headers, address);
 	if (authorization.type === "CustomToken" && !route.tokenDigest)
@@ -119,9 +126,11 @@ function authorize(
 	const { toleranceSeconds } = authorization;
 	const presented = readSignature(authorization, headers, address);
 	if (!presented) return missingSignature(authorization, headers);
-	return "read" in presented || isTimely(presented, toleranceSeconds, nowMs)
-		? presented
-		: untimelySignature(presented.signedAt!, toleranceSeconds, nowMs);
+	if ("read" in presented) return presented;
+	return (
+		timely(presented, toleranceSeconds, nowMs) ??
+		untimelySignature(presented, authorization, nowMs)
+	);
 }
 
 function unauthorized(

@@ -10,7 +10,8 @@ import {
 	type SecretSealer,
 } from "../../../packages/service/seal-key.ts";
 import { isAuthorized } from "./credentials.ts";
-import { RouteTable } from "./route-table.ts";
+import { refusals } from "./refusal.ts";
+import { findSource, RouteTable } from "./route-table.ts";
 
 let table: RouteTable;
 const key = (name: string) => routeKey(name);
@@ -42,6 +43,18 @@ test("routes are served before operator marks the bucket complete", () => {
 	expect(table.isSynced).toBe(false);
 	table.set(syncedKey, "x");
 	expect(table.isSynced).toBe(true);
+});
+
+test("while a cluster is restored receive is ready, serves what it has, and refuses no unknown URL for good", () => {
+	const isUnknown = () =>
+		findSource(`/hooks/${"b".repeat(32)}/${"c".repeat(32)}`, table);
+	read("a", syncedKey);
+	expect(isUnknown()).toBe(refusals.UnknownURL);
+	table.set(syncedKey, JSON.stringify({ cluster: "1", isRestoring: true }));
+	expect([table.isSynced, isUnknown()]).toEqual([true, refusals.NotReady]);
+	expect(table.find("a")?.source).toBe("a");
+	table.set(syncedKey, JSON.stringify({ cluster: "2" }));
+	expect(isUnknown()).toBe(refusals.UnknownURL);
 });
 
 test("a change takes effect at once", () => {

@@ -1,5 +1,6 @@
 import {
 	type Route,
+	readMark,
 	routeKey,
 	syncedKey,
 	type UnavailableAuthorization,
@@ -70,9 +71,14 @@ export class RouteTable implements BucketReader {
 		this.#closed = new Set(closed.map(routeKey));
 	}
 
-	/** Operator has marked the bucket complete, so an unknown URL doesn't exist. */
+	/** Operator has marked the bucket complete. */
 	get isSynced(): boolean {
 		return this.#served.isSynced;
+	}
+
+	/** Whether an unknown URL may be one of a Source. So it is, too, while a cluster is restored. */
+	get mayLackRoutes(): boolean {
+		return !this.#served.isSynced || this.#served.isRestoring;
 	}
 
 	/** The table equals the bucket's content at this moment. */
@@ -119,8 +125,10 @@ export class RouteTable implements BucketReader {
 			return;
 		}
 		this.#remembered.clear();
-		if (key === syncedKey) reading.isSynced = value !== undefined;
-		else if (value === undefined || this.#closed.has(key))
+		if (key === syncedKey) {
+			reading.isSynced = value !== undefined;
+			reading.isRestoring = readMark(value ?? "").isRestoring === true;
+		} else if (value === undefined || this.#closed.has(key))
 			reading.routes.delete(key);
 		else {
 			const route: ServedRoute = parseRoute(value);
@@ -197,6 +205,7 @@ class Reading {
 	/** Plan documents as JSON, by their keys. */
 	readonly plans = new Map<string, string>();
 	isSynced = false;
+	isRestoring = false;
 	isComplete = false;
 }
 
@@ -212,7 +221,10 @@ function parseRoute(text: string): Route {
 /** Finds the Source of a request target. A sender with a wrong URL key doesn't learn whether the Source exists. */
 export function findSource(
 	target: string,
-	routes: Pick<RouteTable, "find" | "isSynced" | "remember" | "remembered">,
+	routes: Pick<
+		RouteTable,
+		"find" | "mayLackRoutes" | "remember" | "remembered"
+	>,
 ): FoundSource | RequestRefusal {
 	const remembered = routes.remembered(target);
 	if (remembered) return remembered;
@@ -220,7 +232,7 @@ export function findSource(
 	if (!address) return refusals.UnknownURL;
 	const route = routes.find(address.sourceKey);
 	if (!route || !hasUrlKey(route, address.urlKey))
-		return routes.isSynced ? refusals.UnknownURL : refusals.NotReady;
+		return routes.mayLackRoutes ? refusals.NotReady : refusals.UnknownURL;
 	const source = { route, address };
 	// A query can differ from event to event, and can hold a token.
 	if (address.query === undefined) routes.remember(target, source);

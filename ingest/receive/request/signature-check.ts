@@ -13,7 +13,8 @@ import type {
 import { ed25519Key, spkiKey } from "../../../packages/service/public-keys.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
 import type { LongWork } from "../admission/long-work.ts";
-import type { PresentedSignature } from "./presented-signature.ts";
+import type { PresentedSignature, SignedSet } from "./presented-signature.ts";
+import { maxSignatures, signatureBytes } from "./signature-sets.ts";
 import { shortPieces } from "./signed-string.ts";
 
 export type SigningKey =
@@ -37,52 +38,84 @@ export function openSigningKeys(
 	});
 }
 
-/** Whether the signed time is close enough to now. Schemes that sign no time always pass. */
-export function isTimely(
-	{ signedAt }: PresentedSignature,
+/** What was signed at a time close enough to now; undefined if nothing was. Schemes that sign no time always pass. */
+export function timely(
+	presented: PresentedSignature,
 	toleranceSeconds: number,
 	nowMs: number,
-): boolean {
-	return (
+): PresentedSignature | undefined {
+	const isTimely = ({ signedAt }: SignedSet) =>
 		signedAt === undefined ||
-		Math.abs(nowMs / 1000 - signedAt) <= toleranceSeconds
-	);
+		Math.abs(nowMs / 1000 - signedAt) <= toleranceSeconds;
+	if (!presented.other) return isTimely(presented) ? presented : undefined;
+	const { other, ...first } = presented;
+	if (!isTimely(first))
+		return isTimely(other) ? { ...first, ...other } : undefined;
+	return isTimely(other) ? presented : first;
 }
 
-/** More than any provider sends while it rotates a key. */
-const maxSignatures = 10;
 /** Of signatures by public keys. Each reads the whole body. */
 const maxKeyChecks = 20;
 
+/** The signature by each time that it presents, with no more texts than are checked. */
+function bySet(presented: PresentedSignature): PresentedSignature[] {
+	if (!presented.other && presented.texts.length <= maxSignatures)
+		return [presented];
+	const { other, ...first } = presented;
+	const texts = first.texts.slice(0, maxSignatures);
+	const rest = other?.texts.slice(0, maxSignatures - texts.length) ?? [];
+	const sets = [{ ...first, texts }];
+	return rest.length > 0
+		? [...sets, { ...first, ...other, texts: rest }]
+		: sets;
+}
+
 /**
- * Whether one of the presented texts is an HMAC of the raw body with one of the keys.
+ * The signature, if one of its texts is an HMAC of the raw body with one of the keys, by the time of the first such text.
  *
  * @param body in parts.
  */
-export function* isHmacSigned(
+export function* signedBySecret(
+	presented: PresentedSignature,
+	keys: readonly SigningKey[],
+	body: readonly Uint8Array[],
+): LongWork<PresentedSignature | undefined> {
+	let signed: PresentedSignature | undefined;
+	// All of them are compared, so that timing doesn't reveal which one was close.
+	for (const set of bySet(presented))
+		if (yield* isHmacSigned(set, keys, body)) signed ??= set;
+	return signed;
+}
+
+function* isHmacSigned(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 	body: readonly Uint8Array[],
 ): LongWork<boolean> {
-	let signed = false;
+	const { hash, signedTexts } = presented;
 	const derived =
-		presented.signedTexts &&
-		(yield* presented.signedTexts(body)).map((text) => [text]);
-	// Compare all of them, so that timing doesn't reveal which one was close.
+		signedTexts && (yield* signedTexts(body)).map((text) => [text]);
+	const signatures = bytesOf(presented, "HMAC");
+	let signed = false;
 	for (const key of keys) {
 		if (key.algorithm !== "HMAC") continue;
 		for (const pieces of derived ?? [signedPieces(presented, body)]) {
-			const digest = createHmac(presented.hash, key.key);
+			const digest = createHmac(hash, key.key);
 			for (const piece of pieces) {
 				digest.update(piece);
 				yield piece.length;
 			}
-			const expected = digest.digest(presented.encoding);
-			for (const text of textsOf(presented, "HMAC"))
-				signed = sameText(text, expected, presented.encoding) || signed;
+			// By way of a text, whose bytes come from Node's pool: a Buffer of its own costs as much as the HMAC.
+			const expected = Buffer.from(digest.digest("latin1"), "latin1");
+			for (const bytes of signatures)
+				signed = isSame(bytes, expected) || signed;
 		}
 	}
 	return signed;
+}
+
+function isSame(a: Buffer, b: Buffer): boolean {
+	return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** The signed bytes of a scheme without `signedTexts`, in pieces of at most {@link stepBytes} if they hold the body as it is. */
@@ -96,14 +129,16 @@ export function* signedPieces(
 	}
 }
 
-/** Whether {@link isSignedWithPrivateKey} can be true. */
-export function mayBeSignedWithPrivateKey(
+/** Whether {@link signedByPrivateKey} can find one. */
+export function mayBeSignedByPrivateKey(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 ): boolean {
+	const texts = [...presented.texts, ...(presented.other?.texts ?? [])];
 	return keys.some(
 		({ algorithm }) =>
-			algorithm !== "HMAC" && textsOf(presented, algorithm).length > 0,
+			algorithm !== "HMAC" &&
+			texts.some((text) => text.algorithm === algorithm),
 	);
 }
 
@@ -115,28 +150,29 @@ const verifyInThread = promisify<
 	boolean
 >(verify);
 
-/** The same for a signature that a public key checks, off the event loop: it can't be checked in pieces. */
-export async function isSignedWithPrivateKey(
+/** As {@link signedBySecret} for what a public key checks, off the event loop: it can't be checked in pieces. */
+export async function signedByPrivateKey(
 	presented: PresentedSignature,
 	keys: readonly SigningKey[],
 	body: readonly Uint8Array[],
-): Promise<boolean> {
-	const signed = Buffer.concat([...signedPieces(presented, body)]);
+): Promise<PresentedSignature | undefined> {
 	let checks = 0;
-	for (const { algorithm, key } of keys) {
-		if (algorithm === "HMAC") continue;
-		for (const text of textsOf(presented, algorithm)) {
-			if (++checks > maxKeyChecks) return false;
-			const signature = Buffer.from(text, presented.encoding);
-			const hash = algorithm === "Ed25519" ? undefined : "sha256";
-			const how =
-				algorithm === "ECDSA-P256"
-					? { key, dsaEncoding: ecdsaEncoding(signature) }
-					: key;
-			if (await verifyInThread(hash, signed, how, signature)) return true;
+	for (const set of bySet(presented)) {
+		const signed = Buffer.concat([...signedPieces(set, body)]);
+		for (const { algorithm, key } of keys) {
+			if (algorithm === "HMAC") continue;
+			for (const signature of bytesOf(set, algorithm)) {
+				if (++checks > maxKeyChecks) return undefined;
+				const hash = algorithm === "Ed25519" ? undefined : "sha256";
+				const how =
+					algorithm === "ECDSA-P256"
+						? { key, dsaEncoding: ecdsaEncoding(signature) }
+						: key;
+				if (await verifyInThread(hash, signed, how, signature)) return set;
+			}
 		}
 	}
-	return false;
+	return undefined;
 }
 
 /** ASN.1 of a signature by P-256 has about 70 bytes (RFC 3279 §2.2.3), the two numbers of JWS have 64 (RFC 7518 §3.4). */
@@ -144,28 +180,13 @@ function ecdsaEncoding({ length }: Buffer): "der" | "ieee-p1363" {
 	return length === 64 ? "ieee-p1363" : "der";
 }
 
-function textsOf(
-	{ texts }: PresentedSignature,
+function bytesOf(
+	{ texts, encoding }: PresentedSignature,
 	algorithm: SigningKey["algorithm"],
-): string[] {
-	return texts
-		.slice(0, maxSignatures)
-		.filter((text) => text.algorithm === algorithm)
-		.map(({ text }) => text);
-}
-
-/** Hexadecimal may be in upper case. */
-function sameText(
-	text: string,
-	expected: string,
-	encoding: PresentedSignature["encoding"],
-): boolean {
-	const presented = Buffer.from(
-		encoding === "hex" ? text.toLowerCase() : text,
-		"latin1",
-	);
-	return (
-		presented.length === expected.length &&
-		timingSafeEqual(presented, Buffer.from(expected, "latin1"))
+): Buffer[] {
+	return texts.flatMap((text) =>
+		text.algorithm === algorithm
+			? (signatureBytes(text.text, encoding) ?? [])
+			: [],
 	);
 }

@@ -3,7 +3,11 @@ import type {
 	CustomSignature,
 	SignatureAuthorization,
 } from "../../../packages/contracts/route.ts";
-import { missingSignature, wrongSignature } from "./signature-fault.ts";
+import {
+	missingSignature,
+	untimelySignature,
+	wrongSignature,
+} from "./signature-fault.ts";
 
 function causeOf(
 	scheme: SignatureAuthorization["scheme"],
@@ -99,6 +103,19 @@ function timed(): Partial<CustomSignature> {
 	};
 }
 
+const authorization = (
+	keys: SignatureAuthorization["keys"],
+	custom?: CustomSignature,
+): SignatureAuthorization => ({
+	type: "Signature",
+	scheme: custom ? "Custom" : "Stripe",
+	keys,
+	toleranceSeconds: 300,
+	...(custom && { custom }),
+});
+
+const hmacKey = { algorithm: "HMAC" as const, sealed: "" };
+
 test("a signature that can't be decoded is told from one that no secret matches", () => {
 	const cause = (text: string, encoding: "hex" | "base64", keys = 2) =>
 		wrongSignature(
@@ -108,6 +125,7 @@ test("a signature that can't be decoded is told from one that no secret matches"
 				encoding,
 				signed: [],
 			},
+			authorization([hmacKey]),
 			keys,
 		).cause;
 	expect(cause("00".repeat(20), "hex")).toMatch(/^None of 2 secrets/);
@@ -116,4 +134,61 @@ test("a signature that can't be decoded is told from one that no secret matches"
 	for (const text of ["", "00", "zz".repeat(20), "0".repeat(39)])
 		expect(cause(text, "hex")).toMatch(/not hexadecimal of the right length/);
 	expect(cause("é".repeat(27), "base64")).toMatch(/not Base64 of the right/);
+});
+
+test("people read which form was read, and which Secret and key were tried", () => {
+	const text = "ab".repeat(32);
+	const presented = {
+		texts: [{ algorithm: "HMAC" as const, text }],
+		hash: "sha256" as const,
+		encoding: "hex" as const,
+		signed: [],
+		signedAt: 1_000,
+	};
+	const keys = ["new", "old"].map((key) => ({
+		...hmacKey,
+		from: { secret: "provider", key },
+	}));
+	const { cause } = wrongSignature(presented, authorization(keys), 2);
+	expect(cause).toBe(
+		'None of 2 secrets matches the signature. Read: 1 signature (HMAC-SHA256) in hexadecimal, as scheme Stripe has it. Tried: key "new" of Secret "provider", key "old" of Secret "provider".',
+	);
+	const custom: CustomSignature = {
+		algorithm: "SHA256",
+		encoding: "Hex",
+		header: "x-sig",
+		headerPart: "v1",
+		signedString: "{timestamp}.{body}",
+	};
+	const other = { texts: presented.texts, signed: [], signedAt: 2_000 };
+	expect(
+		wrongSignature(
+			{ ...presented, other },
+			authorization(keys.slice(1), custom),
+			1,
+		).cause,
+	).toBe(
+		'The one secret doesn\'t match the signature. Read: 2 signatures (HMAC-SHA256) of 2 times in hexadecimal, in the part v1 of the header x-sig, of the signedString {timestamp}.{body}. Tried: key "old" of Secret "provider".',
+	);
+	// What is signed with a private key is nothing that a shared secret can check.
+	const signed = {
+		...presented,
+		texts: [{ algorithm: "Ed25519" as const, text: "ab".repeat(64) }],
+	};
+	expect(wrongSignature(signed, authorization(keys), 2).cause).toMatch(
+		/Read: 1 signature \(Ed25519\).* No key was tried, because none is for such a signature\.$/,
+	);
+	expect(
+		untimelySignature(presented, authorization(keys), 2_000_000).cause,
+	).toMatch(
+		/^The signed time is 1000 s behind .*; toleranceSeconds is 300\. Read: 1 signature .* No key was tried\.$/,
+	);
+	const at = { url: "https://keys.example", id: undefined };
+	expect(
+		wrongSignature(
+			{ ...presented, keyAt: { ...at, isSenders: false } },
+			authorization([]),
+			1,
+		).cause,
+	).toMatch(/Tried: what is at publicKey\.url\.$/);
 });

@@ -3,8 +3,12 @@ import type {
 	CustomSignature,
 	SignatureAuthorization,
 } from "../../../packages/contracts/route.ts";
-import type { PresentedSignature } from "./presented-signature.ts";
+import type {
+	PresentedSignature,
+	SignatureText,
+} from "./presented-signature.ts";
 import { because, type RequestRefusal, refusals } from "./refusal.ts";
+import { signatureBytes } from "./signature-sets.ts";
 
 /*
  * Why a signature isn't accepted. Its sender reads one sentence, whatever is wrong; people of the account read the cause.
@@ -182,49 +186,59 @@ function partHolding(name: string | undefined, text: string): RegExp {
 	);
 }
 
-/** Refuses a signature whose time is too far from now. */
+/** Refuses a signature whose times are all too far from now. */
 export function untimelySignature(
-	signedAt: number,
-	toleranceSeconds: number,
+	presented: PresentedSignature,
+	authorization: SignatureAuthorization,
 	nowMs: number,
 ): RequestRefusal {
-	const off = Math.round(nowMs / 1000 - signedAt);
+	const { toleranceSeconds } = authorization;
+	const off = Math.round(nowMs / 1000 - presented.signedAt!);
 	return because(
 		refusals.SignatureInvalid,
-		`The signed time is ${Math.abs(off)} s ${off > 0 ? "behind" : "ahead of"} receive's clock; toleranceSeconds is ${toleranceSeconds}.`,
+		`The signed time is ${Math.abs(off)} s ${off > 0 ? "behind" : "ahead of"} receive's clock; toleranceSeconds is ${toleranceSeconds}. ${readWords(presented, authorization)} No key was tried.`,
 	);
 }
 
-/** Refuses a signature that none of the keys matches. */
+/**
+ * Refuses a signature that none of the keys matches. It says what was read and tried, never what would have been right.
+ *
+ * @param keys how many there are.
+ */
 export function wrongSignature(
-	{ texts, hash, encoding, keyAt }: PresentedSignature,
+	presented: PresentedSignature,
+	authorization: SignatureAuthorization,
 	keys: number,
 ): RequestRefusal {
-	const isReadable = texts.some(({ algorithm, text }) => {
-		const bytes = Buffer.from(text, encoding);
-		const isWhole =
-			encoding === "hex"
-				? bytes.length * 2 === text.length
-				: /^[A-Za-z0-9+/_-]+=*$/.test(text);
-		return (
-			isWhole &&
-			(algorithm !== "HMAC" || bytes.length === digestBytes[hash]) &&
-			(algorithm !== "Ed25519" || bytes.length === 64)
-		);
-	});
-	const form = encoding === "hex" ? "hexadecimal" : "Base64";
-	if (!isReadable)
+	const { keyAt } = presented;
+	const read = readWords(presented, authorization);
+	if (!textsOf(presented).some((text) => isReadable(text, presented)))
 		return because(
 			refusals.SignatureInvalid,
-			`The signature can't be decoded: it is not ${form} of the right length.`,
+			`The signature can't be decoded: it is not ${formOf(presented)} of the right length. ${read} No key was tried.`,
 		);
 	const kind = keyAt ? "public key at the URL" : "secret";
-	return because(
-		refusals.SignatureInvalid,
+	const what =
 		keys === 1
 			? `The one ${kind} doesn't match the signature.`
-			: `None of ${keys} ${keyAt ? "public keys at the URL" : "secrets"} matches the signature.`,
-	);
+			: `None of ${keys} ${keyAt ? "public keys at the URL" : "secrets"} matches the signature.`;
+	const tried = keyAt
+		? `Tried: what is at ${keyAt.isSenders ? "the URL in the header that urlHeader names" : "publicKey.url"}.`
+		: triedWords(presented, authorization);
+	return because(refusals.SignatureInvalid, `${what} ${read} ${tried}`);
+}
+
+function textsOf({ texts, other }: PresentedSignature): SignatureText[] {
+	return [...texts, ...(other?.texts ?? [])];
+}
+
+function isReadable(
+	{ algorithm, text }: SignatureText,
+	{ encoding, hash }: PresentedSignature,
+): boolean {
+	const length = signatureBytes(text, encoding)?.length;
+	if (algorithm === "HMAC") return length === digestBytes[hash];
+	return algorithm === "Ed25519" ? length === 64 : length !== undefined;
 }
 
 const digestBytes: Record<PresentedSignature["hash"], number> = {
@@ -232,3 +246,56 @@ const digestBytes: Record<PresentedSignature["hash"], number> = {
 	sha256: 32,
 	sha512: 64,
 };
+
+function formOf({ encoding }: PresentedSignature): string {
+	return encoding === "hex" ? "hexadecimal" : "Base64";
+}
+
+/** In which form the signatures were read, and where. */
+function readWords(
+	presented: PresentedSignature,
+	{ scheme, custom }: SignatureAuthorization,
+): string {
+	const texts = textsOf(presented);
+	const { hash, other } = presented;
+	const kinds = new Set(
+		texts.map(({ algorithm }) =>
+			algorithm === "HMAC" ? `HMAC-${hash.toUpperCase()}` : algorithm,
+		),
+	);
+	const count =
+		texts.length === 1 ? "1 signature" : `${texts.length} signatures`;
+	const times = other ? " of 2 times" : "";
+	const place = custom ? customPlace(custom) : `as scheme ${scheme} has it`;
+	return `Read: ${count} (${[...kinds].join(", ")})${times} in ${formOf(presented)}, ${place}.`;
+}
+
+function customPlace({
+	header,
+	headerPart,
+	bodyPointer,
+	signedString,
+}: CustomSignature): string {
+	const part = headerPart === undefined ? "" : `the part ${headerPart} of `;
+	const place =
+		header === undefined
+			? `in the body at ${bodyPointer}`
+			: `in ${part}the header ${header}`;
+	return `${place}, of the signedString ${signedString}`;
+}
+
+function triedWords(
+	presented: PresentedSignature,
+	{ keys }: SignatureAuthorization,
+): string {
+	const kinds = new Set(textsOf(presented).map(({ algorithm }) => algorithm));
+	const tried = keys.filter(({ algorithm }) => kinds.has(algorithm));
+	if (tried.length === 0)
+		return "No key was tried, because none is for such a signature.";
+	const names = new Set(
+		tried.map(({ from }) =>
+			from ? `key "${from.key}" of Secret "${from.secret}"` : "a key",
+		),
+	);
+	return `Tried: ${[...names].join(", ")}.`;
+}

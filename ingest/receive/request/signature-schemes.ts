@@ -1,5 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { SignatureAuthorization } from "../../../packages/contracts/route.ts";
+import {
+	type DescribedScheme,
+	describedSchemes,
+} from "../../../packages/contracts/signature-schemes.ts";
 import type { LongWork } from "../admission/long-work.ts";
 import { FormFault, formToJSON, urlencodedFields } from "../text/form.ts";
 import { customSignature } from "./custom-signature.ts";
@@ -8,6 +12,7 @@ import type {
 	SignatureInBody,
 	SignatureText,
 } from "./presented-signature.ts";
+import { textsIn } from "./signature-sets.ts";
 import { sentBytes, sha256Of } from "./signed-string.ts";
 
 /** Reads the headers by the Source's scheme; undefined if they carry no signature. */
@@ -39,9 +44,8 @@ const standardWebhooks: Scheme = (headers) => {
 	const id = headers[`${sender}-id`];
 	const time = unixTime(headers[`${sender}-timestamp`]);
 	if (typeof id !== "string" || time === undefined) return undefined;
-	const pairs = pairsOf(headers[`${sender}-signature`], " ", ",");
 	return {
-		texts: [...named(pairs, "v1"), ...named(pairs, "v1a", "Ed25519")],
+		texts: versioned(headers[`${sender}-signature`]),
 		hash: "sha256",
 		encoding: "base64",
 		signed: [sentBytes(`${id}.${time}.`), nothing],
@@ -49,54 +53,22 @@ const standardWebhooks: Scheme = (headers) => {
 	};
 };
 
-// docs.github.com, "Validating webhook deliveries"; developers.facebook.com, "Webhooks: Event Notifications".
-const gitHub: Scheme = (headers) => ({
-	texts: named(pairsOf(headers["x-hub-signature-256"], ",", "="), "sha256"),
-	hash: "sha256",
-	encoding: "hex",
-	signed: [nothing, nothing],
-});
+/** Signs as data says, and nothing of the URL. */
+function described(scheme: DescribedScheme): Scheme {
+	const custom = describedSchemes[scheme];
+	return (headers, _, { query }) =>
+		customSignature(custom, { headers, url: "", query });
+}
 
-/** Each scheme follows its provider's documentation. */
 const schemes: Record<SignatureAuthorization["scheme"], Scheme> = {
+	// Beside its HMAC, a request may carry a signature by a private key.
 	StandardWebhooks: standardWebhooks,
 	Svix: standardWebhooks,
-	GitHub: gitHub,
-	Meta: gitHub,
-	// docs.stripe.com, "Verify webhook signatures manually".
-	Stripe: (headers) => {
-		const pairs = pairsOf(headers["stripe-signature"], ",", "=");
-		const time = unixTime(pairs.find(([name]) => name === "t")?.[1]);
-		return time === undefined
-			? undefined
-			: {
-					texts: named(pairs, "v1"),
-					hash: "sha256",
-					encoding: "hex",
-					signed: [sentBytes(`${time}.`), nothing],
-					signedAt: Number(time),
-				};
-	},
-	// shopify.dev, "Verify webhook deliveries".
-	Shopify: (headers) => ({
-		texts: whole(headers["x-shopify-hmac-sha256"]),
-		hash: "sha256",
-		encoding: "base64",
-		signed: [nothing, nothing],
-	}),
-	// docs.slack.dev, "Verifying requests from Slack".
-	Slack: (headers) => {
-		const time = unixTime(headers["x-slack-request-timestamp"]);
-		return time === undefined
-			? undefined
-			: {
-					texts: named(pairsOf(headers["x-slack-signature"], ",", "="), "v0"),
-					hash: "sha256",
-					encoding: "hex",
-					signed: [sentBytes(`v0:${time}:`), nothing],
-					signedAt: Number(time),
-				};
-	},
+	GitHub: described("GitHub"),
+	Meta: described("Meta"),
+	Stripe: described("Stripe"),
+	Shopify: described("Shopify"),
+	Slack: described("Slack"),
 	Twilio: (headers, { baseURL }, address) =>
 		twilioSignature(headers, address, baseURL!),
 	Custom: (headers, { custom, baseURL = "" }, address) =>
@@ -118,33 +90,24 @@ function unixTime(header: Header): string | undefined {
 		: undefined;
 }
 
-function whole(header: Header): SignatureText[] {
-	return typeof header === "string"
-		? [{ algorithm: "HMAC", text: header }]
-		: [];
-}
-
-function pairsOf(
-	header: Header,
-	between: string,
-	within: string,
-): [name: string, value: string][] {
+/** In `v1,A v1,B v1a,C`, each version holds for what follows it. */
+function versioned(header: Header): SignatureText[] {
 	if (typeof header !== "string") return [];
-	return header.split(between).map((pair) => {
-		const at = pair.indexOf(within);
-		return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+	const [, only] = /^v1,([\w+/=-]+)$/.exec(header) ?? [];
+	if (only) return [{ algorithm: "HMAC", text: only }];
+	let algorithm: SignatureText["algorithm"] | undefined;
+	return textsIn(header).flatMap((text) => {
+		if (!/^v\d{1,3}[a-z]?$/.test(text))
+			return algorithm ? { algorithm, text } : [];
+		algorithm = versions[text];
+		return [];
 	});
 }
 
-function named(
-	pairs: readonly [name: string, value: string][],
-	wanted: string,
-	algorithm: SignatureText["algorithm"] = "HMAC",
-): SignatureText[] {
-	return pairs
-		.filter(([name]) => name === wanted)
-		.map(([, text]) => ({ algorithm, text }));
-}
+const versions: Record<string, SignatureText["algorithm"]> = {
+	v1: "HMAC",
+	v1a: "Ed25519",
+};
 
 /** What the sender called, of which some schemes sign all. */
 interface CalledURL {
@@ -177,20 +140,23 @@ export function twilioSignature(
 	if (typeof text !== "string") return undefined;
 	const { query } = address;
 	const target = `${pathOf(address)}${query === undefined ? "" : `?${query}`}`;
-	const digest = new URLSearchParams(query).get("bodySHA256");
+	const digest = new URLSearchParams(query).get(twilioDigest);
 	return {
-		texts: [{ algorithm: "HMAC" as const, text }],
+		texts: textsIn(text).map((text) => ({ algorithm: "HMAC" as const, text })),
 		hash: "sha1" as const,
 		encoding: "base64" as const,
 		signed: [],
 		*signedTexts(body: readonly Uint8Array[]): LongWork<readonly Buffer[]> {
-			const rest = digest === null ? yield* fieldsOf(body) : "";
+			const rest = digest === null ? yield* twilioFields(body) : "";
 			if (rest === undefined) return [];
 			if (digest !== null && digest !== (yield* sha256Of(body))) return [];
 			return urlsOf(baseURL).map((base) => Buffer.from(base + target + rest));
 		},
 	};
 }
+
+/** The query parameter with the digest of a body that is no form. */
+export const twilioDigest = "bodySHA256";
 
 /** Twilio signs with the port or without it, whichever URL it was given. */
 function urlsOf(baseURL: string): string[] {
@@ -202,7 +168,9 @@ function urlsOf(baseURL: string): string[] {
 }
 
 /** Each name and value, in the order of the names; undefined if this can't be a form of Twilio's. */
-function* fieldsOf(body: readonly Uint8Array[]): LongWork<string | undefined> {
+export function* twilioFields(
+	body: readonly Uint8Array[],
+): LongWork<string | undefined> {
 	const length = body.reduce((sum, part) => sum + part.length, 0);
 	if (length > maxFormBytes) return undefined;
 	const form = Buffer.concat(body);

@@ -267,7 +267,7 @@ class ChallengeText {
 		const body = this.#fill(template, escapes[contentType], computed);
 		const headers: string[] = [];
 		for (const { name, template } of this.#answer.headers ?? []) {
-			const value = this.#fill(template);
+			const value = this.#fill(template, undefined, computed);
 			if (value === undefined) return undefined;
 			// RFC 9110 §5.5, without what node:http would refuse or change.
 			if (!/^[\x20-\x7e]{0,4096}$/.test(value))

@@ -1,5 +1,10 @@
 import { customTokenFault } from "../../../crds/custom-token.ts";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
+import { signingKeys } from "../../../crds/signing-key.ts";
+import {
+	signingSecretDoubt,
+	signingSecretFault,
+} from "../../../crds/signing-secret.ts";
 import type {
 	CustomSignature,
 	PublicKeyAlgorithm,
@@ -110,6 +115,8 @@ function resolve(
 		}
 		case "AmazonSNS":
 			return { type: "AmazonSNS", ...authorization.amazonSNS! };
+		case "JWT":
+			return { type: "JWT", ...authorization.jwt! };
 		case "Signature":
 			return resolveSignature(source, authorization.signature!, deps);
 	}
@@ -128,9 +135,12 @@ function resolveSignature(
 	const refs = keyRef ? [keyRef] : secretRefs;
 	const keys = refs.flatMap((ref) => {
 		const secret = withoutLineEnd(readSecret(source, ref, deps));
+		const wrong = isProven(source)
+			? undefined
+			: signingSecretFault(scheme, secret);
 		const found = keyRef
 			? checkingKeys(custom.algorithm as PublicKeyAlgorithm, secret)
-			: signingKeys(scheme, secret, custom?.secretEncoding);
+			: (wrong ?? signingKeys(scheme, secret, custom?.secretEncoding));
 		if (typeof found === "string")
 			throw new Unresolved(
 				"SigningSecretInvalid",
@@ -140,6 +150,7 @@ function resolveSignature(
 			algorithm,
 			sealed: sealKey.seal(bytes, deps.sourceKey),
 			sealKeyId: sealKey.id,
+			from: { secret: ref.name, key: ref.key },
 		}));
 	});
 	if (computes(source) && keys.every(({ algorithm }) => algorithm !== "HMAC"))
@@ -148,6 +159,34 @@ function resolveSignature(
 			"compute in spec.webhook.verification.challenges needs a signing secret, and secretRefs has only public keys. Add the secret that the sender shares with you.",
 		);
 	return signatureWith(keys, signature, deps);
+}
+
+/** Events have come by its secrets. Whatever they look like, it goes on. */
+function isProven({ status }: Source): boolean {
+	return (
+		status?.lastEventTime !== undefined || status?.firstEventDate !== undefined
+	);
+}
+
+/** What people should know of secrets that are accepted and look wrong; empty if they look right. */
+export function doubtsOf(
+	source: Source,
+	secretOf: AuthorizationDeps["secretOf"],
+): string {
+	const { signature } = webhookOf(source).authorization;
+	if (!signature) return "";
+	return (signature.secretRefs ?? [])
+		.flatMap(({ name, key }) => {
+			const text = secretOf(name)?.data?.[key] ?? "";
+			const secret = withoutLineEnd(Buffer.from(text, "base64").toString());
+			const doubt =
+				signingSecretFault(signature.scheme, secret) ??
+				signingSecretDoubt(signature.scheme, secret);
+			return doubt
+				? ` Key "${key}" of Secret "${name}" ${doubt}. If senders get 401, copy it again from the sender's settings.`
+				: [];
+		})
+		.join("");
 }
 
 function signatureWith(
@@ -213,49 +252,6 @@ function requireSealKey({ sealKey }: AuthorizationDeps): SealKey {
 	);
 }
 
-/** RFC 4648: Base64 in either alphabet, with or without padding. */
-const encodedKeys: Partial<
-	Record<string, { name: BufferEncoding; form: RegExp }>
-> = {
-	Hex: { name: "hex", form: /^(?:[0-9a-f]{2})+$/i },
-	Base64: { name: "base64", form: /^[A-Za-z0-9+/_-]+={0,2}$/ },
-};
-
-function hmacKey(bytes: Buffer, form: string): KeyBytes[] | string {
-	return bytes.length < minSecretBytes
-		? `has ${bytes.length} bytes of ${form}, fewer than ${minSecretBytes}, so it can be guessed`
-		: [{ algorithm: "HMAC", bytes }];
-}
-
-/** Standard Webhooks asks for 24 to 64; some senders make keys of 128 bits. */
-const minSecretBytes = 16;
-
-/** The key in the text that a sender shows to people, or what is wrong with the text. */
-function signingKeys(
-	scheme: Signature["scheme"],
-	secret: string,
-	encoding: NonNullable<Signature["custom"]>["secretEncoding"] = "Text",
-): KeyBytes[] | string {
-	if (secret === "") return "is empty";
-	const encoded = encodedKeys[encoding];
-	if (encoded)
-		return encoded.form.test(secret)
-			? hmacKey(Buffer.from(secret, encoded.name), encoding)
-			: `is not ${encoding}, as secretEncoding says`;
-	if (scheme !== "StandardWebhooks" && scheme !== "Svix")
-		return [{ algorithm: "HMAC", bytes: Buffer.from(secret) }];
-	// The prefixes of the specification: an optional one for a symmetric secret, and one for a public key.
-	const [, prefix = "whsec_", base64 = ""] =
-		/^(whsec_|whpk_)?([A-Za-z0-9+/]+=*)$/.exec(secret) ?? [];
-	const bytes = Buffer.from(base64, "base64");
-	if (bytes.length === 0)
-		return 'is neither "whsec_" nor "whpk_" followed by Base64';
-	if (prefix === "whsec_") return hmacKey(bytes, 'Base64 after "whsec_"');
-	return bytes.length === 32
-		? [{ algorithm: "Ed25519", bytes }]
-		: 'does not have the 32 bytes of an Ed25519 key after "whpk_"';
-}
-
 function readSecret(
 	{ metadata: { namespace } }: Source,
 	ref: { name: string; key: string },
@@ -273,7 +269,9 @@ function readSecret(
 
 /** What a valid signature doesn't prove, for people; empty if it proves who wrote the body. */
 export function unprovenOf(source: Source): string {
-	const { signature } = webhookOf(source).authorization;
+	const { type, signature } = webhookOf(source).authorization;
+	if (type === "JWT")
+		return " A token doesn't prove that the body is the provider's, because a JSON Web Token doesn't cover it: who sees a request can send its token with another body until the token expires.";
 	const { bodyUnsigned, signedString = "" } = signature?.custom ?? {};
 	const until = signedString.includes("{timestamp}")
 		? `for ${signature!.toleranceSeconds} s`

@@ -8,8 +8,11 @@ import type { LedgerView } from "../../reconcile/ledgers.ts";
 import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
 import { sourcePlan } from "../../tracking-plan/plan-versions.ts";
 import { desiredRoutes, keysOf, type RouteFacts } from "./decide.ts";
+import type { RestoreGuard } from "./restore-guard.ts";
 import type { RouteBuckets } from "./route-buckets.ts";
 
+/** While a person restores the cluster's resources. */
+const lookAgainMs = 5_000;
 const publishBackoff = { baseMs: 1_000, maxMs: 20_000 };
 
 /**
@@ -25,8 +28,10 @@ export function createRouteController({
 	receiveURL,
 	plans,
 	shards,
+	restore,
 	log,
 }: OperatorContext & {
+	restore: Pick<RestoreGuard, "markOf" | "isOpen">;
 	routes: RouteBuckets;
 	ledgers: LedgerView;
 	nats: NatsConnection;
@@ -69,6 +74,7 @@ export function createRouteController({
 							if (!found || (isKnown && !found.status?.shards)) return [];
 							return keysOf(found, facts)?.shards ?? [];
 						},
+						(found) => restore.markOf(found),
 					);
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
@@ -76,7 +82,7 @@ export function createRouteController({
 					return { requeueAfterMs: backoffMs(failures, publishBackoff) };
 				}
 				failures = 0;
-				return undefined;
+				return restore.isOpen ? { requeueAfterMs: lookAgainMs } : undefined;
 			},
 		},
 		{ log, workers: 1 },

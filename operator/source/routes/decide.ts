@@ -231,8 +231,8 @@ const presets: Record<NonNullable<Asked["preset"]>, Place> = {
 	StandardWebhooks: { header: "webhook-id" },
 	// docs.stripe.com/webhooks, "Handle duplicate events": the event object's id.
 	Stripe: { bodyPointer: "/id" },
-	// docs.github.com, "Delivery headers": the same when a delivery is sent again.
-	GitHub: { header: "x-github-delivery" },
+	// docs.github.com, "Delivery headers": the event's id, the same for each webhook that it is delivered to, and when it is sent again.
+	GitHub: { header: "x-github-delivery", within: "x-github-hook-id" },
 	// shopify.dev, "Ignore duplicates": the same for all tries of one delivery.
 	Shopify: { header: "x-shopify-webhook-id" },
 	// docs.svix.com, "Verifying payloads manually": the same for all tries of one message.

@@ -35,7 +35,7 @@ test.each<[string, string | undefined]>([
 
 test("a marker that somebody else has removed is a drift", () => {
 	entries.set(syncedKey, undefined, 7);
-	expect([drifts, entries.isSynced]).toEqual([1, false]);
+	expect([drifts, entries.mark]).toEqual([1, undefined]);
 });
 
 test("a write of this process is no drift, whether its answer or the watch comes first", async () => {
@@ -78,12 +78,12 @@ test("a late report of an earlier write brings nothing back", async () => {
 
 test("a bucket that was made anew counts once it was read whole, and is a drift unless somebody asked for the reading", async () => {
 	entries.begin();
-	expect([entries.get(key), entries.isSynced]).toEqual([route, true]);
+	expect([entries.get(key), entries.mark]).toEqual([route, {}]);
 	entries.complete();
-	expect([drifts, entries.get(key), entries.isSynced]).toEqual([
+	expect([drifts, entries.get(key), entries.mark]).toEqual([
 		1,
 		undefined,
-		false,
+		undefined,
 	]);
 	const reading = entries.nextReading();
 	entries.begin();

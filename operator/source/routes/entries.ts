@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Route, syncedKey } from "../../../packages/contracts/route.ts";
+import {
+	type Route,
+	readMark,
+	type SyncedMark,
+	syncedKey,
+} from "../../../packages/contracts/route.ts";
 import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 
@@ -29,9 +34,9 @@ export class RouteEntries implements BucketReader {
 		this.#onDrift = onDrift;
 	}
 
-	/** The bucket is marked complete. */
-	get isSynced(): boolean {
-		return this.#current.isSynced;
+	/** Undefined if the bucket isn't marked complete. */
+	get mark(): SyncedMark | undefined {
+		return this.#current.mark;
 	}
 
 	get(key: string): Route | undefined {
@@ -113,8 +118,8 @@ export class RouteEntries implements BucketReader {
 	set(key: string, value: string | undefined, revision: number): void {
 		const reading = this.#incoming ?? this.#current;
 		if (key === syncedKey) {
-			reading.isSynced = value !== undefined;
-			if (!this.#incoming && !reading.isSynced) this.#onDrift();
+			reading.mark = value === undefined ? undefined : readMark(value);
+			if (!this.#incoming && !reading.mark) this.#onDrift();
 			return;
 		}
 		if (isPlanKey(key)) {
@@ -154,11 +159,11 @@ export class RouteEntries implements BucketReader {
 interface Reading {
 	entries: Map<string, Entry>;
 	documents: Map<string, number>;
-	isSynced: boolean;
+	mark: SyncedMark | undefined;
 }
 
 function newReading(): Reading {
-	return { entries: new Map(), documents: new Map(), isSynced: false };
+	return { entries: new Map(), documents: new Map(), mark: undefined };
 }
 
 function setDocument(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { jetstreamManager } from "@nats-io/jetstream";
 // @nats-io/kv: the NATS makers' own key-value API.
 import { type KV, Kvm } from "@nats-io/kv";
@@ -6,6 +7,7 @@ import { bucket } from "../../../packages/contracts/nats.ts";
 import {
 	type Route,
 	routeKey,
+	type SyncedMark,
 	syncedKey,
 	unitedShards,
 } from "../../../packages/contracts/route.ts";
@@ -30,6 +32,8 @@ import { haveMade, streamOf } from "../../../packages/streams/made-streams.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
 import { KeyOwners } from "./key-owners.ts";
+
+type MarkOf = (found: SyncedMark | undefined) => Promise<SyncedMark>;
 
 const readTimeoutMs = 30_000;
 /** Thousands of changes neither wait for each answer in turn nor flood the connection. */
@@ -145,15 +149,17 @@ export class RouteBuckets {
 	 * older one has it.
 	 * @param heldBy gives the shards that may hold the events of a route's Source. The bucket may be new, and lack them.
 	 * @param documentOf gives the document of a plan that a route names, by its key, unless the bucket has it.
+	 * @param markOf gives the marker for the bucket with this one. While a cluster is restored, no route is removed.
 	 */
 	async publish(
 		desiredNow: () => Route[],
 		documentOf: (key: string) => string | undefined = () => undefined,
 		heldBy: (route: Route) => readonly number[] = () => [],
+		markOf: MarkOf = async (found = {}) => found,
 	): Promise<void> {
 		try {
 			const changed = await this.#inTurn(() =>
-				this.#publish(desiredNow, documentOf, heldBy),
+				this.#publish(desiredNow, documentOf, heldBy, markOf),
 			);
 			// A Source may have been read before the buckets were, and waits to hear of its route although that is right.
 			const isNews = !this.#hasPublished || this.#lastError !== undefined;
@@ -195,17 +201,26 @@ export class RouteBuckets {
 		desiredNow: () => Route[],
 		documentOf: (key: string) => string | undefined,
 		heldBy: (route: Route) => readonly number[],
+		markOf: MarkOf,
 	): Promise<Set<Route>> {
 		const routes = await this.#open();
+		const mark = await markOf(this.#entries.mark);
 		const desired = desiredNow();
 		const plan = () =>
 			decide(desired, this.#owners.all, this.#entries.routes());
 
+		// A changed token waits neither for others' new Sources nor for their plans' documents.
+		const known = plan().put.filter((route) => this.#hasDocumentOf(route));
+		await mapConcurrently(known, atOnce, async (route) => {
+			await this.#addShards(route, heldBy(route));
+			await this.#put(routes, route);
+		});
 		const free = plan().take;
 		await mapConcurrently(free, atOnce, ({ sourceKey, account }) =>
 			this.#owners.take(sourceKey, account),
 		);
-		const { put, remove } = plan();
+		const { put, remove: unwanted } = plan();
+		const remove = mark.isRestoring ? [] : unwanted;
 		const owners = this.#owners.all;
 		const own = desired.filter(
 			({ sourceKey, account }) => owners.get(sourceKey) === account,
@@ -218,9 +233,16 @@ export class RouteBuckets {
 		const removed = remove.flatMap((key) => this.#entries.get(key) ?? []);
 		await mapConcurrently(remove, atOnce, (key) => this.#remove(routes, key));
 		await this.#removeDocuments(routes);
-		if (!this.#entries.isSynced)
-			await routes.put(syncedKey, new Date().toISOString());
-		return new Set([...free, ...put, ...removed]);
+		if (!isDeepStrictEqual(mark, this.#entries.mark))
+			await routes.put(syncedKey, JSON.stringify(mark));
+		return new Set([...known, ...free, ...put, ...removed]);
+	}
+
+	/** Nothing has to be written before the route that it names. */
+	#hasDocumentOf({ account, plan }: Route): boolean {
+		return (
+			plan?.version === undefined || this.hasDocument(planKey(account, plan))
+		);
 	}
 
 	/** Before the route names another shard: whoever asks for the events has to know both by then. */

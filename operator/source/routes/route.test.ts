@@ -9,7 +9,10 @@ const keys = newKeys(1);
 test.each([
 	[{ preset: "StandardWebhooks" as const }, { header: "webhook-id" }],
 	[{ preset: "Stripe" as const }, { bodyPointer: "/id" }],
-	[{ preset: "GitHub" as const }, { header: "x-github-delivery" }],
+	[
+		{ preset: "GitHub" as const },
+		{ header: "x-github-delivery", within: "x-github-hook-id" },
+	],
 	[{ preset: "Shopify" as const }, { header: "x-shopify-webhook-id" }],
 	[{ preset: "Svix" as const }, { header: "svix-id" }],
 	[{ preset: "Slack" as const }, { bodyPointer: "/event_id" }],

@@ -5,6 +5,7 @@ import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { parseExact } from "../../service/exact-json.ts";
 import { metrics } from "../metrics.ts";
+import { droppedChunk } from "./dropped-chunks.ts";
 import { AnswerTooLong, KubeApiError, TransportError } from "./errors.ts";
 
 // An import of node:http makes its WebSocket, and with it loads all of fetch: 60 ms of CPU that each command would pay.
@@ -160,6 +161,7 @@ function textOf(
 		response.setEncoding("utf8");
 		response.on("data", (chunk: string) => {
 			text += request.shorten?.(chunk) ?? chunk;
+			if (request.shorten) droppedChunk(chunk);
 			if (text.length > (request.maxLength ?? Infinity))
 				response.destroy(new AnswerTooLong(request.path));
 		});

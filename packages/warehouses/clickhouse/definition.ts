@@ -1,16 +1,21 @@
+import {
+	type ErrorRule,
+	passing,
+	permanent,
+} from "../../contracts/error-rule.ts";
 import type { TableColumn } from "../../contracts/job.ts";
 import { parseBinding } from "../definition/binding.ts";
 import {
 	addressPart,
+	authoritiesField,
 	authoritiesOf,
 	caOf,
 	lineOf,
+	secretHelp,
 	userFields,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
-import { authoritiesField, secretHelp } from "../definition/form.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
-import { clickHouseErrors } from "./errors.ts";
 import {
 	type ClickHouseInput,
 	type ClickHouseTableOptions,
@@ -18,6 +23,53 @@ import {
 } from "./input.ts";
 
 const defaultEngine = "MergeTree";
+
+/** The failures of Jobs that only ClickHouse has. */
+export const clickHouseErrors = {
+	ClickHouseUnavailable: passing(
+		"The table has the old rows of each day or the new ones. Check that the Job's network can reach the Destination's spec.clickHouse.url, and that the server runs.",
+		"Check that the network can reach spec.clickHouse.url, and that the server runs.",
+	),
+	ClickHouseNotSpoken: permanent(
+		"Set the Destination's spec.clickHouse.url to the HTTP interface of a ClickHouse server, which has port 8123 or 8443 as a rule.",
+	),
+	ClickHouseRefused: permanent(
+		"The table has the old rows of each day or the new ones. Correct what the message names, or what the server's log says of it, then start a new Run.",
+		"Correct what the message names, or what the server's log says of it.",
+	),
+	ClickHouseBusy: passing(
+		"The table has the old rows of each day or the new ones. The next attempt tries again. Give the server more memory or disk, or run less often.",
+		"Give the server more memory or disk.",
+	),
+	ClickHouseTooOld: permanent("Upgrade the ClickHouse server."),
+	HostNotAllowed: permanent(
+		"Set the Destination's spec.clickHouse.url to a server that is neither the Job's own Pod nor a service of its node or cloud. To reach one in the cluster, name its Service or address.",
+	),
+	HostNotBound: permanent(
+		"Whoever may change the Secret that the Destination's spec.clickHouse.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",
+	),
+	CertificateRefused: permanent(
+		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.clickHouse.caSecretRef names, or correct its spec.clickHouse.url.",
+	),
+	CredentialsRefused: permanent(
+		"Put the user's name and password into the keys `username` and `password` of the Secret that the Destination's spec.clickHouse.credentials.secretRef names.",
+	),
+	PermissionDenied: permanent(
+		"Grant the user what docs/clickhouse.md lists: SELECT, INSERT, ALTER, CREATE TABLE and DROP TABLE on the database.",
+	),
+	RowsHidden: permanent(
+		"The table is unchanged. Let the Destination's user see all rows: CREATE ROW POLICY tidemill ON <database>.* USING 1 TO <user>. Then start a new Run.",
+	),
+	DatabaseMissing: permanent(
+		"Create the database, or correct the Destination's spec.clickHouse.database.",
+	),
+	DatabaseUnsuitable: permanent(
+		"Name another database in the Destination's spec.clickHouse.database.",
+	),
+	ClusterUnsuitable: permanent(
+		"Correct the Destination's spec.clickHouse.cluster.",
+	),
+} satisfies Record<string, ErrorRule>;
 
 /** A database of ClickHouse. */
 export const definition = {

@@ -102,7 +102,7 @@ function boundByKeys(
 }
 
 /** Of a Secret that has a host, but no port. */
-function ownPort(scheme: Scheme, tls: TLSMode): number {
+export function ownPort(scheme: Scheme, tls: TLSMode): number {
 	if (scheme === "postgres") return 5432;
 	// https://clickhouse.com/docs/guides/sre/network-ports
 	return tls === "disable" ? 8123 : 8443;

@@ -15,6 +15,8 @@ export interface LocalServerPlace {
 	password: string;
 	/** Says what takes long. */
 	onInstall: (text: string) => void;
+	/** Does what makes something in a folder that other starts share, while none of them does. */
+	alone<T>(folder: string, action: () => Promise<T>): Promise<T>;
 }
 
 export interface LocalWarehouse {

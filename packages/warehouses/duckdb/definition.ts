@@ -22,6 +22,9 @@ export const duckDBErrors = {
 	DestinationNotWritable: permanent(
 		"Make the volume writable for the Job's user, or set another spec.duckDB.path.",
 	),
+	RowsNotUnique: permanent(
+		"The table is unchanged. Drop the UNIQUE index or constraint, and make one that isn't unique: DuckDB checks it against rows that the same transaction has deleted, so it refuses a day that is loaded again.",
+	),
 	PathOutsideVolume: permanent(
 		"Set the Destination's spec.duckDB.path to a file inside the volume.",
 	),

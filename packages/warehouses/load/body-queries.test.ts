@@ -7,7 +7,7 @@ import { Session } from "../../duckdb/session.ts";
 import { defineBodyValues } from "./body-values.ts";
 import { bodyValueSql, columnSql, eventRows } from "./columns.ts";
 
-/* Accepted bodies, odd ones among them, through the query of docs/columns.md and through a column. */
+/* Accepted bodies, odd ones among them, through the query of docs/reference/columns.md and through a column. */
 
 /** The same each time. */
 function choices(seed: number) {
@@ -69,7 +69,7 @@ function bodyOf({ below, of }: ReturnType<typeof choices>) {
 
 test("a column of accepted bodies has each value, and the documented query each value but those of bodies that DuckDB can't read", async () => {
 	const page = await readFile(
-		new URL("../../../docs/columns.md", import.meta.url),
+		new URL("../../../docs/reference/columns.md", import.meta.url),
 		"utf8",
 	);
 	const [query] = /^SELECT TRY_CAST\(.*$/m.exec(page)!;

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { unfitValues } from "../../../ingest/load/addition.ts";
-import { countUnfit } from "../../../ingest/load/day-files.ts";
+import { unfitValues } from "../../../ingest/load/result.ts";
 import type { BodyValueType, TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
@@ -11,6 +10,7 @@ import { columnValue } from "./body-value.ts";
 import { type BodyColumn, defineBodyValues } from "./body-values.ts";
 import { bodyValueSql, eventRows } from "./columns.ts";
 import { addUnfit } from "./load-day.ts";
+import { countUnfit } from "./value-counts.ts";
 
 let directory: string;
 let session: Session;
@@ -28,12 +28,16 @@ afterAll(async () => {
 let files = 0;
 
 async function fileOf(...bodies: string[]): Promise<string> {
+	return fileOfKind("json", bodies);
+}
+
+async function fileOfKind(kind: string, bodies: string[]): Promise<string> {
 	const file = join(directory, `${files++}.parquet`);
 	const rows = bodies
-		.map((body, n) => `(${quoteText(body)}, 'e${n}')`)
+		.map((body, n) => `(${quoteText(body)}, 'e${n}', '${kind}')`)
 		.join(", ");
 	await session.run(
-		`COPY (SELECT * FROM (VALUES ${rows}) AS t(body, event_id)) TO ${quoteText(file)} (FORMAT parquet)`,
+		`COPY (SELECT * FROM (VALUES ${rows}) AS t(body, event_id, kind)) TO ${quoteText(file)} (FORMAT parquet)`,
 	);
 	return file;
 }
@@ -51,13 +55,18 @@ function column(type: string, bodyPointer = "/a", name = "c"): TableColumn {
 }
 
 /** The value that a column has for a body, as text; with "unfit" before it if it counts as such. */
-async function columnOf(body: string, type: string, pointer = "/a") {
-	const file = await fileOf(body);
+async function columnOf(
+	body: string,
+	type: string,
+	pointer = "/a",
+	kind = "json",
+) {
+	const file = await fileOfKind(kind, [body]);
 	const from = column(type, pointer).from as BodyColumn;
 	const { type: sqlType, value, isUnfit } = bodyValueSql(from, 0);
 	const [found] = await session.rows<Record<string, string | boolean | null>>(
 		`SELECT typeof(${value}) AS type, (${value})::VARCHAR AS value, ${isUnfit} AS is_unfit` +
-			` FROM ${eventRows([{ file }], [column(type, pointer)])}`,
+			` FROM ${eventRows([{ file }], [column(type, pointer), column("JSON", "/other")])}`,
 	);
 	expect(found!.type).toBe(sqlType);
 	if (!found!.is_unfit) return found!.value;
@@ -204,6 +213,48 @@ test.each(types)("nothing and null are NULL as %s, and fit", async (type) => {
 		expect(await columnOf(body, type), body).toBeNull();
 });
 
+test.each(
+	types.flatMap((type) => [
+		[type, '{"a":""}', "/a"] as const,
+		[type, '{"a":["","x"]}', "/a/0"] as const,
+		[type, '{"b":"","a":"","c":"1"}', "/a"] as const,
+	]),
+)(
+	"as %s, the empty field of the form %s is missing, or an empty text",
+	async (type, body, pointer) => {
+		const expected = type === "String" ? "" : null;
+		expect(await columnOf(body, type, pointer, "form")).toBe(expected);
+	},
+);
+
+test.each([
+	["a field of spaces", "Integer", '{"a":" "}'],
+	["a field of an invisible character", "Date", '{"a":"\u200b"}'],
+	["a list of a repeated name", "Integer", '{"a":["",""]}'],
+	["the word null", "Boolean", '{"a":"null"}'],
+])("%s of a form isn't empty, so it is unfit", async (_, type, body) => {
+	expect(await columnOf(body, type, "/a", "form")).toBe("unfit");
+});
+
+test("in JSON, and in what is stored as neither, an empty text is a value", async () => {
+	for (const kind of ["json", "erased"]) {
+		expect(await columnOf('{"a":""}', "Date", "/a", kind)).toBe("unfit");
+		expect(await columnOf('{"a":""}', "JSON", "/a", kind)).toBe('""');
+	}
+});
+
+test("of an object with events of both kinds only JSON's empty texts are counted", async () => {
+	const columns = [column("Integer"), column("String", "/a", "text")];
+	const body = '{"a":""}';
+	const files = [
+		{ file: await fileOfKind("form", [body, body, '{"a":"1"}', '{"a":"x"}']) },
+		{ file: await fileOf(body, "{}") },
+	];
+	expect(
+		unfitValues(await countUnfit(columns, [], files, session)),
+	).toMatchObject([{ column: "c", rows: 2, values: 3 }]);
+});
+
 const deep = "[".repeat(100_000) + "]".repeat(100_000);
 const many = Array.from({ length: 100_000 }, (_, n) => `"m${n}":${n}`);
 
@@ -274,6 +325,7 @@ test("values that don't fit are counted by column over days, and columns without
 	const count = (...files: string[]) =>
 		countUnfit(
 			columns,
+			[],
 			files.map((file) => ({ file })),
 			session,
 		);
@@ -308,3 +360,33 @@ test.each<[json: string, column: BodyValueType, value: string]>([
 		expect(columnValue(json, { ...column, limits })).toBe(value);
 	},
 );
+
+test.each([
+	['{"a":{"b":1},"a.b":2}', false],
+	['{"x":[[{"a":{"b":1},"a.b":2}]]}', false],
+	['{"a.b":{"c":1},"a":{"b.c":2}}', false],
+	[String.raw`{"a\u002eb":1,"a":{"b":3}}`, false],
+	['{"":{"a":1},".a":2}', false],
+	['{"a":{"b":[]},"a.b":{"c":1}}', true],
+	['{"a.b":1,"a":{"c":"x.y"}}', true],
+	['{"a":{"b":null},"a.b":2}', true],
+	['{"a":{"b":{}},"a.b":2}', true],
+	['{"x":[{"a.b":1},{"a":{"b":1}}]}', true],
+	['{"__proto__":{"b":1},"c.d":1}', true],
+])(
+	"%s fits a warehouse that knows a value by its path: %s",
+	(json, isFitting) => {
+		const value = columnValue(json, {
+			type: "JSON",
+			limits: { objectDepth: 500 },
+		});
+		expect(value).toBe(isFitting ? `=${json}` : "?");
+	},
+);
+
+test("a value of a million dots is looked at once", () => {
+	const long = ".".repeat(1_000_000);
+	const json = `{"${long}":"${long}"}`;
+	const limits = { objectDepth: 500 };
+	expect(columnValue(json, { type: "JSON", limits })).toBe(`=${json}`);
+});

@@ -1,5 +1,11 @@
-import type { BodyValueType } from "../../contracts/job.ts";
+import type {
+	BodyValueType,
+	RescuedValues,
+	TableColumn,
+} from "../../contracts/job.ts";
+import { decoded, endOfString } from "../../json/json-reader.ts";
 import { numberForm } from "../../service/exact-json.ts";
+import { pointerParts } from "../../service/json-pointer.ts";
 import { isDate, timestampValue } from "./timestamp-value.ts";
 
 /**
@@ -7,6 +13,9 @@ import { isDate, timestampValue } from "./timestamp-value.ts";
  * text for a value that is there and unfit all the same; `?` for an unfit value without one; null for nothing and JSON's null.
  */
 export type ColumnValue = `=${string}` | `!${string}` | "?" | null;
+
+/** A form's field that was left empty, as JSON: to all columns but texts it is a missing one. */
+export const emptyText = '""';
 
 /**
  * Forms send nothing but strings, so a string that holds a value of the type counts as that value. Years are those that every
@@ -33,22 +42,50 @@ function isWithin(text: string, { type, limits = {} }: BodyValueType): boolean {
 function isObject(json: string, maxDepth: number): boolean {
 	if (json[0] !== "{") return false;
 	let depth = 0;
+	// Without one in a name no two values have the same path.
+	let hasDots = false;
 	for (let at = 0; at < json.length; ) {
 		const token = tokenAt(json, at);
 		at += token.length;
+		if (json[at] === ":") hasDots ||= /\.|\\u002e/i.test(token);
 		if (token === "{" || token === "[") depth++;
 		if (token === "}" || token === "]") depth--;
 		if (depth > maxDepth) return false;
 		if (/^[-\d]/.test(token) && !Number.isFinite(Number(token))) return false;
 	}
-	return true;
+	return !hasDots || hasUniquePaths(JSON.parse(json));
+}
+
+/** An object in an array has paths of its own. Neither null nor an empty object has one. */
+function hasUniquePaths(value: unknown): boolean {
+	/** Numbers by the number of the place that they are in, and a name there: a path of long names isn't written out for each value. */
+	const places = new Map<string, number>();
+	const taken = new Set<number>();
+	const placeIn = (place: number, name: string): number => {
+		const key = `${place}.${name}`;
+		const found = places.get(key) ?? places.size + 1;
+		places.set(key, found);
+		return found;
+	};
+	const visit = (value: unknown, place: number): boolean => {
+		if (value === null) return true;
+		if (Array.isArray(value) && !value.every(hasUniquePaths)) return false;
+		if (typeof value === "object" && !Array.isArray(value))
+			return Object.entries(value).every(([name, member]) =>
+				visit(member, name.split(".").reduce(placeIn, place)),
+			);
+		const isNew = !taken.has(place);
+		taken.add(place);
+		return isNew;
+	};
+	return visit(value, 0);
 }
 
 function valueOfType(json: string, column: BodyValueType): ColumnValue {
 	const first = json[0];
 	if (first === "n") return null;
 	if (column.type === "JSON") {
-		const { text, isOdd } = compactJson(json);
+		const { text, isOdd } = minifiedJson(json);
 		return isOdd ? `!${text}` : `=${text}`;
 	}
 	if (first === "{" || first === "[") return "?";
@@ -80,11 +117,6 @@ function textOf(
 		case "Date":
 			return isDate(text) ? text : undefined;
 	}
-}
-
-/** The string that a JSON text is. */
-export function decoded(json: string): string {
-	return json.includes("\\") ? JSON.parse(json) : json.slice(1, -1);
 }
 
 /** A number without an exponent, if it has at most so many digits, `scale` of them after the point: never rounded. */
@@ -126,17 +158,6 @@ function double(text: string): string | undefined {
 	return Object.is(value, -0) ? "-0.0" : String(value);
 }
 
-/** Of the string that begins here: where the text goes on. Without an end, -1. */
-export function endOfString(json: string, from: number): number {
-	for (let end = from; ; ) {
-		end = json.indexOf('"', end + 1);
-		if (end < 0) return -1;
-		let before = end - 1;
-		while (json[before] === "\\") before--;
-		if ((end - before) % 2 === 1) return end + 1;
-	}
-}
-
 const literal = /[^\s{}[\],:"]+/y;
 
 function tokenAt(json: string, at: number): string {
@@ -153,7 +174,7 @@ type OpenValue = { items: string[] } | { members: Map<string, string> };
  * of several members with one name the last is kept, and half of a surrogate pair becomes U+FFFD.
  * It keeps its own stack, since senders choose how deep a body is.
  */
-export function compactJson(json: string): { text: string; isOdd: boolean } {
+export function minifiedJson(json: string): { text: string; isOdd: boolean } {
 	const open: OpenValue[] = [];
 	const names: { name: string; written: string }[] = [];
 	let result = "";
@@ -197,4 +218,45 @@ export function compactJson(json: string): { text: string; isOdd: boolean } {
 			"members" in parent;
 	}
 	return { text: result, isOdd };
+}
+
+export type BodyColumn =
+	| ({ bodyPointer: string } & BodyValueType)
+	| RescuedValues;
+
+/** Whether the column has what the others don't hold. */
+export function isRest(from: TableColumn["from"]): from is RescuedValues {
+	return typeof from === "object" && "isRest" in from;
+}
+
+export interface Paths {
+	columns: readonly BodyColumn[];
+	root: Path;
+}
+
+/** A place in bodies that pointers name, or that is on the way to one. */
+export interface Path {
+	/** Those that have this value. */
+	columns: number[];
+	/** Those that have this value or one in it. */
+	within: number[];
+	parts: Map<string, Path>;
+}
+
+const newPath = (): Path => ({ columns: [], within: [], parts: new Map() });
+
+export function pathsOf(columns: readonly BodyColumn[]): Paths {
+	const root = newPath();
+	for (const [number, column] of columns.entries()) {
+		if (isRest(column)) continue;
+		let path = root;
+		for (const part of pointerParts(column.bodyPointer)) {
+			const next = path.parts.get(part) ?? newPath();
+			path.parts.set(part, next);
+			next.within.push(number);
+			path = next;
+		}
+		path.columns.push(number);
+	}
+	return { columns, root };
 }

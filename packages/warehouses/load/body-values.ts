@@ -1,17 +1,25 @@
 import { quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
 import {
+	decoded,
+	JsonReader,
+	NotJson,
+	openBrace,
+	openBracket,
+} from "../../json/json-reader.ts";
+import {
 	type BodyColumn,
+	type ColumnValue,
+	columnValue,
+	emptyText,
 	isRest,
+	minifiedJson,
 	type Path,
 	type Paths,
 	pathsOf,
-} from "./body-paths.ts";
-import { type ColumnValue, columnValue, decoded } from "./body-value.ts";
-import { JsonReader, NotJson, openBrace, openBracket } from "./json-reader.ts";
-import { restOf } from "./rescued-values.ts";
+} from "./body-value.ts";
 
-export type { BodyColumn } from "./body-paths.ts";
+export type { BodyColumn } from "./body-value.ts";
 
 /**
  * The function of SQL that {@link defineBodyValues} adds. Give it another name when it gives other values: a table's record has
@@ -19,18 +27,23 @@ export type { BodyColumn } from "./body-paths.ts";
  */
 export const bodyValuesFunction = "tidemill_body_values_1";
 
+/** The same for the body of a form, where people leave fields empty: to all columns but texts, an empty field is a missing one. */
+export const formValuesFunction = "tidemill_form_values_1";
+
 /**
  * DuckDB's own functions for JSON don't do: they write a number anew from floating point, read the first of several members with
  * one name, and fail at half of a surrogate pair (RFC 8259 §4 and §8.2 allow both).
  */
 export function defineBodyValues(session: Session): void {
 	const paths = new Map<string, Paths>();
-	const call = (body: string, columns: string) => {
+	const valuesBy = (isForm: boolean) => (body: string, columns: string) => {
 		const found = paths.get(columns) ?? pathsOf(JSON.parse(columns));
 		paths.set(columns, found);
-		return JSON.stringify(valuesOf(body, found));
+		return JSON.stringify(valuesOf(body, found, isForm));
 	};
-	session.define(bodyValuesFunction, call, { isConstant: true });
+	const isConstant = true;
+	session.define(bodyValuesFunction, valuesBy(false), { isConstant });
+	session.define(formValuesFunction, valuesBy(true), { isConstant });
 	session.define(headerValueFunction, headerValue, { isConstant: true });
 }
 
@@ -45,31 +58,6 @@ export function bodyHasText(
 /** The text itself, in SQL: a string, or a number or a boolean as it is written; NULL if there is none. */
 export function bodyText(body: string, bodyPointer: string): string {
 	return textOf(valuesSql(body, [{ bodyPointer, type: "String" }])[0]!);
-}
-
-/** The same, of a string alone: a number's text is none. */
-export function bodyHasString(
-	body: string,
-	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
-): string {
-	const [value, json] = valuesSql(body, asStringAndJson(bodyPointer));
-	return `(${textOf(value!)} = ${quoteText(equals)} AND substr(${json}, 2, 1) = '"')`;
-}
-
-/** As {@link bodyHasString}, of a body that is here. */
-export function hasString(
-	body: string,
-	{ bodyPointer, equals }: { bodyPointer: string; equals: string },
-): boolean {
-	const [value, json] = valuesOf(body, pathsOf(asStringAndJson(bodyPointer)));
-	return value?.slice(1) === equals && json?.[1] === '"';
-}
-
-function asStringAndJson(bodyPointer: string): BodyColumn[] {
-	return [
-		{ bodyPointer, type: "String" },
-		{ bodyPointer, type: "JSON" },
-	];
 }
 
 /** The values of columns, in SQL. The body is read once, since all are of one call. */
@@ -111,7 +99,11 @@ function headerValue(headers: string, name: string): string {
 	return value.isWellFormed() ? `=${value}` : `!${value.toWellFormed()}`;
 }
 
-function valuesOf(body: string, { columns, root }: Paths): ColumnValue[] {
+function valuesOf(
+	body: string,
+	{ columns, root }: Paths,
+	isForm: boolean,
+): ColumnValue[] {
 	const reader = new BodyReader(body, columns.length);
 	try {
 		reader.read(root);
@@ -122,14 +114,17 @@ function valuesOf(body: string, { columns, root }: Paths): ColumnValue[] {
 	}
 	const values = columns.map((column, number): ColumnValue => {
 		const json = reader.texts[number];
-		const value = json === undefined ? null : columnValue(json, column);
+		const isMissing =
+			json === undefined ||
+			(isForm && json === emptyText && column.type !== "String");
+		const value = isMissing ? null : columnValue(json, column);
 		if (!reader.isTwice[number]) return value;
 		return value?.startsWith("=")
 			? (`!${value.slice(1)}` as const)
 			: (value ?? "?");
 	});
 	const rest = columns.findIndex(isRest);
-	if (rest >= 0) values[rest] = restOf(body, root, values);
+	if (rest >= 0) values[rest] = restOf(body, root, values, isForm);
 	return values;
 }
 
@@ -178,5 +173,63 @@ class BodyReader extends JsonReader {
 			if (part) this.read(part);
 			else this.passValue();
 		});
+	}
+}
+
+/**
+ * The body without what columns hold, as the value of a text column: JSON text with the objects on the way, so it is never longer than
+ * the body. Nulls and empty objects of the objects that it goes into are nothing, and a form's empty fields. Of several members with one name the last counts.
+ * @param values Of the columns that the paths name.
+ */
+export function restOf(
+	body: string,
+	root: Path,
+	values: readonly ColumnValue[],
+	isForm = false,
+): ColumnValue {
+	const rest = new RestReader(body, values, isForm).read(root, true);
+	return rest === undefined ? null : `=${rest}`;
+}
+
+/** It calls itself only along a path. */
+class RestReader extends JsonReader {
+	readonly #values: readonly ColumnValue[];
+	readonly #nothing: readonly string[];
+
+	constructor(body: string, values: readonly ColumnValue[], isForm: boolean) {
+		super(body);
+		this.#values = values;
+		this.#nothing = ["null", "{}", ...(isForm ? [emptyText] : [])];
+	}
+
+	read({ columns, parts }: Path, isRoot = false): string | undefined {
+		const isObject = this.next() === openBrace;
+		const isHeld = columns.some((column) => this.#values[column] !== "?");
+		if (isObject && !isHeld && (isRoot || parts.size > 0))
+			return this.#object(parts);
+		const text = this.text();
+		return isHeld ? undefined : this.#somethingOf(text);
+	}
+
+	#object(parts: Path["parts"]): string | undefined {
+		const rest = new Map<string, string>();
+		this.members((written) => {
+			const name = decoded(written);
+			const part = parts.get(name);
+			const value = part ? this.read(part) : this.#somethingOf(this.text());
+			const wellFormed = name.toWellFormed();
+			if (value === undefined) rest.delete(wellFormed);
+			else rest.set(wellFormed, value);
+		});
+		if (rest.size === 0) return undefined;
+		const members = [...rest].map(
+			([name, value]) => `${JSON.stringify(name)}:${value}`,
+		);
+		return `{${members.join(",")}}`;
+	}
+
+	#somethingOf(json: string): string | undefined {
+		const { text } = minifiedJson(json);
+		return this.#nothing.includes(text) ? undefined : text;
 	}
 }

@@ -10,7 +10,6 @@ import {
 	checkedLookup,
 	HostRefused,
 	hostRules,
-	quotedWords,
 	requireHost,
 } from "./checked-host.ts";
 
@@ -148,11 +147,4 @@ test("the address that was checked is the one connected to: nobody is asked agai
 	expect([asked, socket.remoteAddress]).toEqual([1, "127.0.0.1"]);
 	socket.destroy();
 	server.close();
-});
-
-test("a server's words are one line of at most 1 KiB", () => {
-	expect(quotedWords("a\n\u001b[31mb")).toBe("a [31mb");
-	const long = quotedWords("é".repeat(2_000));
-	expect(Buffer.byteLength(long)).toBeLessThanOrEqual(1_024);
-	expect(long).toMatch(/^é+…$/);
 });

@@ -122,22 +122,6 @@ const refused: Partial<Record<AddressKind, string>> = {
 	nowhere: "an address of no single host",
 };
 
-const maxWords = 1_024;
-
-/**
- * A server's own words for people: without control characters, which a log or a terminal would obey, and at most 1 KiB. Only
- * what stands in the protocol's own form of an error may get here: the address may be another server's.
- */
-export function quotedWords(text: string): string {
-	const plain = text.replace(/[\p{Cc}\s]+/gu, " ");
-	const bytes = Buffer.from(plain);
-	if (bytes.length <= maxWords) return plain;
-	return `${bytes
-		.subarray(0, maxWords - 4)
-		.toString()
-		.replace(/\uFFFD+$/, "")}…`;
-}
-
 /** A sentence if the server's certificate ends within 14 days; undefined otherwise. */
 export function certificateWarning(
 	socket: Pick<TLSSocket, "getPeerCertificate">,

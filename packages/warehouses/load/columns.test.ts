@@ -100,7 +100,7 @@ test("rows of large bodies come in chunks of few, and each comes once", async ()
 		defineBodyValues(session);
 		await session.run("SET enable_caching_operators = false");
 		await session.run(
-			`COPY (SELECT i AS event_id, '{"a":' || i || '}' AS body FROM range(5000) t(i)) TO ${quoteText(file)} (FORMAT parquet)`,
+			`COPY (SELECT i AS event_id, '{"a":' || i || '}' AS body, if(i % 3 = 0, 'form', 'json') AS kind FROM range(5000) t(i)) TO ${quoteText(file)} (FORMAT parquet)`,
 		);
 		const number: TableColumn = {
 			name: "a",

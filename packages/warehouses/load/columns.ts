@@ -2,9 +2,11 @@ import type { BodyColumnType, TableColumn } from "../../contracts/job.ts";
 import { vectorRows } from "../../duckdb/memory.ts";
 import { parquetRows, quoteName, quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
+import { isRest } from "./body-value.ts";
 import {
 	type BodyColumn,
 	bodyValuesFunction,
+	formValuesFunction,
 	headerValueFunction,
 } from "./body-values.ts";
 import type { DayObject } from "./load-day.ts";
@@ -109,12 +111,13 @@ export type SizedFile = Pick<DayObject, "file" | "bodyBytes"> &
 	Partial<Pick<DayObject, "rows" | "groupRows">>;
 
 /**
- * The rows of objects, as a table to select these columns from. With columns from the body or headers, the session needs
+ * The rows of objects, as a table to select these columns from. The empty fields of forms are missing ones, unless `valuesOf` says else. With columns from the body or headers, the session needs
  * {@link file://./body-values.ts defineBodyValues}.
  */
 export function eventRows(
 	files: readonly SizedFile[],
 	columns: readonly TableColumn[],
+	valuesOf = valuesByKind,
 ): string {
 	const fromBody = bodyColumnsOf(columns).map(({ from }) => from);
 	const parts = partsOf(fromBody.length, files);
@@ -123,9 +126,24 @@ export function eventRows(
 		parts,
 	);
 	if (fromBody.length === 0) return rows;
-	const values = `${bodyValuesFunction}(body, ${quoteText(JSON.stringify(fromBody))})`;
+	const values = valuesOf(fromBody);
 	const paths = fromBody.map((_, number) => `'$[${number}]'`).join(", ");
 	return `(SELECT *, json_extract_string(${values}, [${paths}]) AS body_values FROM ${rows})`;
+}
+
+function valuesByKind(columns: readonly BodyColumn[]): string {
+	const all = valuesOfJson(columns);
+	if (columns.every((from) => from.type === "String" && !isRest(from)))
+		return all;
+	return `CASE WHEN kind = 'form' THEN ${valuesOfJson(columns, formValuesFunction)} ELSE ${all} END`;
+}
+
+/** The values of a body, whatever it was sent as. */
+export function valuesOfJson(
+	columns: readonly BodyColumn[],
+	called = bodyValuesFunction,
+): string {
+	return `${called}(body, ${quoteText(JSON.stringify(columns))})`;
 }
 
 /**

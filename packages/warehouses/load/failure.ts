@@ -4,6 +4,7 @@ import {
 	permanent,
 } from "../../contracts/error-rule.ts";
 import { type JobError, jobExitCode } from "../../contracts/job.ts";
+import { DuckDBRefusal } from "../../duckdb/refusal.ts";
 
 /**
  * The failures of `tidemill load`, `check` and `operation`, whatever the warehouse; each type has others of its own. The code
@@ -43,6 +44,9 @@ export const jobErrors = {
 	ViewNotOurs: permanent(
 		"Rename or drop what has the view's name; or remove the Pipeline's spec.table.latestBy. Then start a Run.",
 	),
+	DayWouldShrink: permanent(
+		"Restore the objects in the bucket, then start a new Run. If they are gone for good and these rows may go, too, create a Run with spec.acceptLoss of these dates, which its log lists, and, if the table has a column of dates, with spec.dates of them.",
+	),
 	// The operator answers with the whole window, so people see this only if the Run's time is over.
 	TableIncomplete: permanent(
 		"The table is unchanged. Start a new Run with spec.full: true, which loads all days.",
@@ -57,6 +61,9 @@ export const jobErrors = {
 	),
 	RowsDiffer: permanent(
 		"Start a new Run, which replaces the day again. If it keeps failing, report it with the end of the log, which the status has.",
+	),
+	RowsRefused: permanent(
+		"Each day in the table is the old one or the new one. Change what refuses the rows: a constraint, an index, a trigger, a generated column or a column's type. Then start a new Run. The words of the warehouse may quote events, so only its own log has them.",
 	),
 	PlanInvalid: permanent("Correct the plan, then create another Operation."),
 	EventTypeUnknown: permanent(
@@ -88,6 +95,110 @@ export const jobErrors = {
 
 export type JobErrorCode = keyof typeof jobErrors;
 
+/** An error of a warehouse, as its type reads it. */
+export interface WarehouseRefusal {
+	/** Who refuses: the warehouse, with its address. */
+	by: string;
+	/** As the warehouse calls the error, such as `SQLSTATE 23514`. */
+	code: string;
+	/**
+	 * Its own words, if this error's are known to quote neither a row nor a statement: a type lists the errors whose are, and
+	 * any other has none.
+	 */
+	words?: string | undefined;
+	/** What it names as the cause, if that is in fields of their own. */
+	constraint?: string | undefined;
+	table?: string | undefined;
+	column?: string | undefined;
+}
+
+/** What a message says of a warehouse's error. People read it in statuses, Events and logs who may not read events. */
+export function refusalWords(
+	{ by, code, words, constraint, table, column }: WarehouseRefusal,
+	refused: "rows" | "a statement" = "a statement",
+): string {
+	const named = (what: string, name: string | undefined) =>
+		name ? [`${what} "${quotedWords(name, maxNameBytes)}"`] : [];
+	const place = [...named("column", column), ...named("table", table)];
+	return [
+		words === undefined
+			? `${by} refuses ${refused}`
+			: `${by} says: ${quotedWords(words)}`,
+		...named("by constraint", words === undefined ? constraint : undefined),
+		...(words === undefined && place.length > 0
+			? [`in ${place.join(" of ")}`]
+			: []),
+		`(${quotedWords(code, maxNameBytes)})`,
+	].join(" ");
+}
+
+const maxNameBytes = 200;
+
+const maxWords = 1_024;
+
+/**
+ * A server's own words for people: without control characters, which a log or a terminal would obey, and at most 1 KiB. Only
+ * what stands in the protocol's own form of an error may get here: the address may be another server's.
+ */
+function quotedWords(text: string, maxBytes = maxWords): string {
+	const plain = text.replace(/[\p{Cc}\s]+/gu, " ");
+	const bytes = Buffer.from(plain);
+	if (bytes.length <= maxBytes) return plain;
+	return `${bytes
+		.subarray(0, maxBytes - 4)
+		.toString()
+		.replace(/\uFFFD+$/, "")}…`;
+}
+
+/**
+ * What a log has of an error: its type, its code and the places in the code, and not a word of its message, which may quote
+ * what the code was given. Also of what caused it.
+ */
+export function loggedError(error: unknown): object | undefined {
+	if (!(error instanceof Error)) return undefined;
+	const { name, message, stack = "", cause } = error;
+	const { code } = error as NodeJS.ErrnoException;
+	const places = stack.slice(stack.indexOf(message) + message.length);
+	const caused = loggedError(cause);
+	return {
+		type: quotedWords(name, maxNameBytes),
+		...(isCode(code) && { code }),
+		...(/^\n +at /.test(places) && {
+			// The files' names alone: where a platform has them is its own affair.
+			stack: places.replace(/(file:\/\/)?\/[^\s()]*\//g, "").trim(),
+		}),
+		...(caused && { cause: caused }),
+	};
+}
+
+/** Of Node, of a server or of ours. */
+function isCode(code: unknown): code is string {
+	return typeof code === "string" && /^[A-Z0-9_]{1,60}$/i.test(code);
+}
+
+/** An error that nobody expected, named by its type and its place in the code. */
+export function unexpectedFailure(error: unknown): JobFailure {
+	const {
+		type = typeof error,
+		code,
+		stack = "",
+	} = (loggedError(error) ?? {}) as Record<
+		"type" | "code" | "stack",
+		string | undefined
+	>;
+	const [, file, line] =
+		/([\w.-]+\.[cm]?[jt]s)(?:\?[^:\s]*)?:(\d+)/.exec(stack) ?? [];
+	const words =
+		error instanceof DuckDBRefusal
+			? error.message
+			: `${type}${code ? ` (${code})` : ""}`;
+	return new JobFailure(
+		"Unexpected",
+		`An error that nobody expected: ${words}${file ? `, at ${file}:${line}` : ""}`,
+		{ cause: error },
+	);
+}
+
 /** The processes that Jobs run. */
 export type JobRole = "load" | "check" | "operation";
 
@@ -102,6 +213,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	readonly what: string;
 	/** See {@link JobError}. */
 	eventTypes: string[] | undefined;
+	takenTables: string[] | undefined;
 	columns: JobError["columns"];
 	readonly #rule: ErrorRule;
 
@@ -129,7 +241,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 	}
 
 	toJobError(role?: JobRole): JobError {
-		const { code, message, retryable, eventTypes, columns } = this;
+		const { code, message, retryable, eventTypes, takenTables, columns } = this;
 		const { checkAdvice, waits } = this.#rule;
 		const advice = role === "check" ? checkAdvice : undefined;
 		return {
@@ -139,6 +251,7 @@ export class JobFailure<Code extends string = JobErrorCode> extends Error {
 			// A check is repeated by the operator's own backoff.
 			...(role !== "check" && waits && { waits }),
 			...(eventTypes && { eventTypes }),
+			...(takenTables && { takenTables }),
 			...(columns && { columns }),
 		};
 	}

@@ -56,6 +56,23 @@ export function incompatibility(
 	return other && `a full reload would drop its column "${other.name}"`;
 }
 
+/**
+ * Whether the table's columns have the names and types of those that are wanted of them, so that rows can change where they are. Columns
+ * that load has found may get another type, by a table in its place.
+ */
+export function fits(
+	existing: readonly ExistingColumn[],
+	wanted: readonly WantedColumn[],
+): boolean {
+	return wanted.every(({ name, type }) =>
+		existing.every(
+			(other) =>
+				other.name.toLowerCase() !== name.toLowerCase() ||
+				(other.name === name && other.type === type),
+		),
+	);
+}
+
 /** The columns that a table has, and the types that it would have for others. */
 export interface TableTypes {
 	existing: ExistingColumn[];

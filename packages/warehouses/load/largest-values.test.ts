@@ -28,12 +28,13 @@ const columns: TableColumn[] = [
 
 async function dayOf(...bodies: string[]): Promise<LoadDay> {
 	const file = join(directory, "day.parquet");
-	const rows = bodies.map((body, n) => `('e${n}', ${quoteText(body)})`);
+	const rows = bodies.map((body, n) => `('e${n}', ${quoteText(body)}, 'json')`);
 	await session.run(
-		`COPY (SELECT * FROM (VALUES ${rows.join(", ")}) AS t(event_id, body)) TO ${quoteText(file)} (FORMAT parquet)`,
+		`COPY (SELECT * FROM (VALUES ${rows.join(", ")}) AS t(event_id, body, kind)) TO ${quoteText(file)} (FORMAT parquet)`,
 	);
 	const object = { key: "k", url: "", bytes: 0, rows: bodies.length, file };
-	return { date: "2026-03-01", rows: bodies.length, objects: [object] };
+	const count = bodies.length;
+	return { date: "2026-03-01", rows: count, objects: [object], steps: [] };
 }
 
 test("the largest row and value are told by event, column and bytes of UTF-8", async () => {

@@ -1,20 +1,50 @@
-import type { ManifestDate, ManifestObject } from "../../contracts/manifest.ts";
+import type { ManifestObject } from "../../contracts/manifest.ts";
+import type { UtcDate } from "../../contracts/utc-date.ts";
+import type { Session } from "../../duckdb/session.ts";
 
-/** What to load of a day of the manifest, with a local file for each object. */
-export interface LoadDay extends ManifestDate {
-	/** Of `objects`. */
+/** What to load of a date, with a local file for each object. */
+export interface LoadDay {
+	date: UtcDate;
+	/** Of `objects`, as far as that is known before the steps are done. */
 	rows: number;
 	objects: DayObject[];
+	/** What is done to the rows of the objects before a warehouse gets them, in this order. */
+	steps: readonly DayStep[];
 	/** The rows that stay in the table. Absent if the day is replaced. */
 	kept?: KeptRows;
-	/** Names of objects that decide which rows of `objects` count. */
-	deciding?: readonly string[];
-	/** For a day of the quarantine: the objects with events that were released from it. */
-	released?: DayObject[];
-	/** Objects with rows that are among those of `objects`, and stay in the table. */
-	without?: DayObject[];
-	/** Values of `rows` that don't fit their column. */
+	/** Values of `rows` that don't fit their column. Known once the objects are on disk. */
 	unfit?: UnfitRows;
+}
+
+/** What a feature does to the rows of a day, in DuckDB's SQL about the columns of the objects as the steps before have left them. */
+export interface DayStep {
+	/** Names of objects that decide which rows count: they stand in the table's record beside those that the rows come from. */
+	deciding?: readonly string[];
+	/** Objects that it needs on disk beside the day's own. */
+	brings?: readonly DayObject[];
+	/** The condition of the rows that stay. */
+	keep?: string;
+	/** What takes the place of columns' values in rows of the condition `where`. */
+	replace?: { where: string; by: Readonly<Record<string, string>> };
+	/** Gives the session the functions that these need. */
+	define?(session: Session): void;
+	/** How many rows it leaves out; absent if only the objects tell. */
+	leavesOut?: number;
+	/** Throws if it mustn't have left out so many rows. */
+	requireLeftOut?(rows: number): void;
+}
+
+/** The names of the objects that a record has of a day that is replaced. */
+export function recordedNames({ steps, objects }: LoadDay): string[] {
+	return [
+		...steps.flatMap(({ deciding = [] }) => deciding),
+		...objects.map(nameOf),
+	];
+}
+
+/** Objects that a day's steps need on disk. */
+export function broughtBy({ steps }: LoadDay): DayObject[] {
+	return steps.flatMap(({ brings = [] }) => brings);
 }
 
 export interface DayObject extends ManifestObject {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { progressOf } from "./progress.ts";
+import { progressOf } from "./load-table.ts";
 
 test.each([
 	[0, 0],

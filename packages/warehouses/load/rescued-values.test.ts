@@ -1,12 +1,16 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../duckdb/session.ts";
-import type { BodyColumn } from "./body-paths.ts";
-import { bodyValuesFunction, defineBodyValues } from "./body-values.ts";
+import type { BodyColumn } from "./body-value.ts";
+import {
+	bodyValuesFunction,
+	defineBodyValues,
+	formValuesFunction,
+} from "./body-values.ts";
 
-let call: (body: string, columns: string) => string = () => "";
+const calls = new Map<string, (body: string, columns: string) => string>();
 defineBodyValues({
-	define(name: string, defined: typeof call) {
-		if (name === bodyValuesFunction) call = defined;
+	define(name: string, defined) {
+		calls.set(name, defined);
 	},
 } as Pick<Session, "define"> as Session);
 
@@ -14,6 +18,7 @@ defineBodyValues({
 function rest(
 	body: unknown,
 	columns: Record<string, "Integer" | "String" | "JSON" | "Number">,
+	by = bodyValuesFunction,
 ): string | null {
 	const all = [
 		...Object.entries(columns).map(([bodyPointer, type]) => ({
@@ -23,7 +28,9 @@ function rest(
 		{ bodyPointer: "", type: "String", isRest: true },
 	] satisfies BodyColumn[];
 	const text = typeof body === "string" ? body : JSON.stringify(body);
-	const values = JSON.parse(call(text, JSON.stringify(all))) as string[];
+	const values = JSON.parse(
+		calls.get(by)!(text, JSON.stringify(all)),
+	) as string[];
 	const last = values.at(-1) ?? null;
 	if (last !== null) expect(last[0]).toBe("=");
 	return last?.slice(1) ?? null;
@@ -40,6 +47,13 @@ test("nothing is left of what columns hold", () => {
 	expect(rest({}, columns)).toBeNull();
 	expect(rest({ a: null, o: { b: null, c: null, d: {} } }, columns)).toBeNull();
 	expect(rest({ o: { anything: [1] } }, { "/o": "JSON" })).toBeNull();
+});
+
+test("nothing is left of a form's empty fields", () => {
+	const form = { a: "", b: "", c: "", d: ["", "x"] };
+	const columns = { "/a": "Integer", "/b": "String" } as const;
+	expect(rest(form, columns, formValuesFunction)).toBe('{"d":["","x"]}');
+	expect(rest(form, columns)).toBe('{"a":"","c":"","d":["","x"]}');
 });
 
 test("what is left stands where it stood in the body, as it was written", () => {

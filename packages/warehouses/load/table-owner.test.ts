@@ -2,8 +2,12 @@ import { describe, expect, test } from "vitest";
 import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
 import type { LoadInput } from "../../contracts/job.ts";
 import { JobFailure } from "./failure.ts";
-import type { TableMark } from "./table-mark.ts";
-import { type FoundTable, useOf } from "./table-owner.ts";
+import {
+	type FoundTable,
+	requireFreeName,
+	type TableMark,
+	useOf,
+} from "./table-mark.ts";
 
 const manifest = manifestOf();
 const { sourceKey } = manifest;
@@ -209,4 +213,13 @@ test("a Run that slept until a later one had ended is superseded, whatever the l
 	const adopting = refusal({ ...foreign, ...later }, {}, { adopt: true });
 	expect(adopting.code).toBe("Superseded");
 	expect(adopting.message).not.toContain("uid later");
+});
+
+test("no Pipeline has a table with a name of Tidemill's own", () => {
+	for (const name of ["_tidemill_loads", "_TIDEMILL", "_tidemill_x"])
+		expect(() => requireFreeName(name)).toThrow(
+			expect.objectContaining({ code: "TableNotOurs" }),
+		);
+	for (const name of ["_tide", "tidemill_loads", "my_tidemill", "orders"])
+		requireFreeName(name);
 });

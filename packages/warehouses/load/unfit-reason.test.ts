@@ -36,6 +36,12 @@ test.each<[string, BodyValueType, string, RegExp]>([
 		"[1]",
 		/is an object .* at most 100 levels/,
 	],
+	[
+		'{"a":{"b":{"c":1},"b.c":2}}',
+		{ type: "JSON", limits: { objectDepth: 100 } },
+		'{"b":{"c":1},"b.c":2}',
+		/no two values have the same path/,
+	],
 	['{"a":{"b":1,"b":2}}', { type: "JSON" }, '{"b":1,"b":2}', /differently/],
 	[
 		String.raw`{"a":"x\ud800"}`,

@@ -30,7 +30,7 @@ function reasonOf(text: string, column: BodyValueType): string {
 	if (value === "?") return `Not ${wordsOf(column)}.`;
 	const { years, objectDepth } = limits ?? {};
 	if (column.type === "JSON" && objectDepth !== undefined)
-		return `The warehouse's JSON is an object of 64-bit floating point numbers, at most ${objectDepth} levels deep.`;
+		return `The warehouse's JSON is an object of 64-bit floating point numbers, at most ${objectDepth} levels deep, in which no two values have the same path of names.`;
 	return years
 		? `The warehouse holds the years ${years.join(" to ")}.`
 		: `Beyond what the column's type holds.`;

@@ -1,26 +1,97 @@
 import type { TableColumn } from "../../contracts/job.ts";
 import { quoteName } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
-import { bodyColumnsOf, eventRows, type SizedFile } from "./columns.ts";
+import { defineBodyValues } from "./body-values.ts";
+import {
+	bodyColumnsOf,
+	columnSql,
+	eventRows,
+	headerColumnsOf,
+	isUnfitSql,
+	type SizedFile,
+} from "./columns.ts";
 import type { UnfitRows } from "./load-day.ts";
 
+/** Values that fit their column's type, and that a warehouse can't hold all the same. */
+export interface UnheldValues {
+	column: TableColumn;
+	/**
+	 * By SQL over the rows of {@link eventRows}. Not met by a value that doesn't fit its type.
+	 * @param found Where the value of a column from the body is, if elsewhere than the rows have it.
+	 */
+	condition(found?: string): string;
+	/** A sentence. */
+	reason: string;
+}
+
+/** Whether a table may lack values of its rows. */
+export function mayBeUnfit(
+	columns: readonly TableColumn[],
+	unheld: readonly UnheldValues[],
+): boolean {
+	return (
+		bodyColumnsOf(columns).length +
+			headerColumnsOf(columns).length +
+			unheld.length >
+		0
+	);
+}
+
 /**
- * Counts the values of columns from the body, and the rows among them with a value of which `isUnfit`, by the columns' names. The session
- * needs {@link file://./body-values.ts defineBodyValues}. Each value is a row of the query, so that this is as short for 500 columns as for one:
- * DuckDB's time to plan grows by the square of the columns.
- * @param isUnfit SQL's condition, where `found` is the column's value as the rows of {@link eventRows} have it; undefined where none is.
+ * Counts the values in files that don't fit their columns: they aren't of the type, or the warehouse can't hold them.
+ * @param unheld The session has the functions that these need.
  */
-export async function countValues(
+export async function countUnfit(
+	columns: readonly TableColumn[],
+	unheld: readonly UnheldValues[],
+	files: readonly SizedFile[],
+	session: Session,
+): Promise<UnfitRows> {
+	if (!mayBeUnfit(columns, unheld) || files.length === 0) return {};
+	defineBodyValues(session);
+	const conditionsOf = (column: TableColumn, found?: string) => [
+		...[isUnfitSql(column, columns, found) ?? []].flat(),
+		...unheld
+			.filter((one) => one.column.name === column.name)
+			.map(({ condition }) => condition(found)),
+	];
+	const isAny = (conditions: string[]) =>
+		conditions.map((condition) => `(${condition})`).join(" OR ");
+	const fromBody = await countValues(columns, files, session, (column, found) =>
+		isAny(conditionsOf(column, found)),
+	);
+	const typed = headerColumnsOf(columns).map(({ name }) => name);
+	const own = columns.flatMap((column) => {
+		const { name, from } = column;
+		const isOfBody = typeof from === "object" && "bodyPointer" in from;
+		const conditions = isOfBody ? [] : conditionsOf(column);
+		if (conditions.length === 0) return [];
+		const isPresent = `(${columnSql(column, columns).expression}) IS NOT NULL`;
+		return [{ name, isPresent, isUnfit: isAny(conditions) }];
+	});
+	const counts = await countOwnValues(own, files, session);
+	// What has no type is in no table's record unless the warehouse can't hold it.
+	const others = Object.entries(counts).filter(
+		([name, { rows }]) => rows > 0 || typed.includes(name),
+	);
+	return { ...fromBody, ...Object.fromEntries(others) };
+}
+
+/**
+ * Counts the values of columns from the body, and the rows among them with a value of which `isUnfit`, by the columns' names. Each value is a
+ * row of the query, so that this is as short for 500 columns as for one: DuckDB's time to plan grows by the square of the columns.
+ * @param isUnfit SQL's condition, where `found` is the column's value as the rows of {@link eventRows} have it.
+ */
+async function countValues(
 	columns: readonly TableColumn[],
 	files: readonly SizedFile[],
 	session: Session,
-	isUnfit: (column: TableColumn, found: string) => string | undefined,
+	isUnfit: (column: TableColumn, found: string) => string,
 ): Promise<UnfitRows> {
 	const fromBody = bodyColumnsOf(columns);
 	const counted = new Map<string, number[]>();
 	for (const [number, column] of fromBody.entries()) {
 		const condition = isUnfit(column, "found");
-		if (condition === undefined) continue;
 		const numbers = counted.get(condition) ?? [];
 		counted.set(condition, [...numbers, number]);
 	}
@@ -57,7 +128,7 @@ export async function countValues(
  * The same of columns whose values the rows of the files have by themselves.
  * @param columns with SQL's conditions of a row that has a value, and of one whose value is unfit.
  */
-export async function countOwnValues(
+async function countOwnValues(
 	columns: readonly { name: string; isPresent: string; isUnfit: string }[],
 	files: readonly SizedFile[],
 	session: Session,

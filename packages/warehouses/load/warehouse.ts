@@ -1,17 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
-import type {
-	DestinationInput,
-	LoadInput,
-	TableColumn,
-} from "../../contracts/job.ts";
+import type { DestinationInput, LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
 import type { UtcDate } from "../../contracts/utc-date.ts";
 import type { Session } from "../../duckdb/session.ts";
 import type { Logger } from "../../service/log.ts";
-import type { ErasingAccess } from "./erasing-access.ts";
 import type { TableTypes } from "./incompatibility.ts";
-import type { DayObject, HeldDate, LoadDay, UnfitRows } from "./load-day.ts";
+import type { DayObject, HeldDate, LoadDay } from "./load-day.ts";
+import type { RowAccess } from "./row-access.ts";
+import type { UnheldValues } from "./value-counts.ts";
 
 /** What a Job gives the warehouse that it opens. */
 export interface WarehouseContext {
@@ -31,17 +28,13 @@ export interface DayFiles {
 	readonly directory: string;
 	/**
 	 * Gets days for `use`, then deletes their files. Waits until no other day is on disk.
-	 * @param early may be called with objects as they arrive, which nobody has checked yet.
+	 * @param arrived may be called with objects as they arrive, which nobody has checked yet.
 	 */
 	with<T>(
 		days: LoadDay[],
 		use: (days: LoadDay[], session: Session) => Promise<T>,
-		early?: (object: DayObject) => void,
+		arrived?: (object: DayObject) => void,
 	): Promise<T>;
-	/** Adds values of a day that the warehouse itself can't hold. */
-	addUnfit(day: LoadDay, unfit: UnfitRows): void;
-	/** The values of a day that don't fit their column; undefined if only its files can tell. */
-	unfitOf(day: LoadDay): UnfitRows | undefined;
 }
 
 /** What each type's load/warehouse.ts exports. */
@@ -96,22 +89,14 @@ export interface Warehouse {
 		days: LoadDay[],
 		files: DayFiles,
 	): Promise<number | undefined>;
-	/** How rows are erased that no load puts anew: {@link file://./erased-rows.ts eraseRows}. */
-	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess;
+	/** How rows are found and changed that no load puts anew. */
+	rowAccess(input: Pick<LoadInput, "run">, manifest: Manifest): RowAccess;
 	/** Opens once what each of several calls would open for itself, and closes it after `work`. Absent where that is no matter. */
 	together?<T>(work: () => Promise<T>): Promise<T>;
 	/** Verifies that a Run could write, and leaves nothing behind. */
 	check(): Promise<void>;
 	/** Ends what it has open, which would keep the process. */
 	close?(): Promise<void>;
-}
-
-export interface UnheldValues {
-	column: TableColumn;
-	/** By SQL over the rows of {@link file://./columns.ts eventRows}. Not met by a value that doesn't fit its type. */
-	condition: string;
-	/** A sentence. */
-	reason: string;
 }
 
 /** Throws {@link TableChanged} if rows that a day keeps aren't what the table holds now. */

@@ -1,16 +1,21 @@
+import {
+	type ErrorRule,
+	passing,
+	permanent,
+} from "../../contracts/error-rule.ts";
 import type { TableColumn } from "../../contracts/job.ts";
 import { hostIn } from "../definition/binding.ts";
 import {
 	addressPart,
+	authoritiesField,
 	authoritiesOf,
 	caOf,
 	lineOf,
+	secretHelp,
 	userFields,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
-import { authoritiesField, secretHelp } from "../definition/form.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
-import { postgresErrors } from "./errors.ts";
 import {
 	fileEnv,
 	type PostgresInput,
@@ -25,6 +30,71 @@ const sslModes = ["verify-full", "verify-ca", "require", "disable"] as const;
 
 /** Keys of a Secret, as CloudNativePG makes it, and the field that wins over each. */
 const inSecret = { host: "host", port: "port", dbname: "database" } as const;
+
+/** The failures of Jobs that only Postgres has. */
+export const postgresErrors = {
+	PostgresUnavailable: passing(
+		"Each day in the table is the old one or the new one. Check that the Job's network can reach the server that the Destination names, and that it runs.",
+		"Check that the network can reach the server, and that it runs.",
+	),
+	PostgresNotSpoken: permanent(
+		"Set the Destination's spec.postgres.host and port to those of a Postgres server.",
+	),
+	PostgresRefused: permanent(
+		"Each day in the table is the old one or the new one. Correct what the message names, or what the server's log says of it, then start a new Run.",
+		"Correct what the message names, or what the server's log says of it.",
+	),
+	PostgresBusy: passing(
+		"Each day in the table is the old one or the new one, and the next attempt tries again. If a program holds a lock on the table, end its transaction.",
+		"If it stays so, give the server more connections or memory.",
+	),
+	PostgresFull: passing(
+		"Each day in the table is the old one or the new one. Give the server more disk.",
+		"Give the server more disk.",
+	),
+	PostgresTooOld: permanent("Upgrade the Postgres server."),
+	HostNotAllowed: permanent(
+		"Set the Destination's spec.postgres.host to a host that isn't the Pod itself or its node. To reach one in the cluster, name its Service or address.",
+	),
+	HostNotBound: permanent(
+		"Whoever may change the Secret that the Destination's spec.postgres.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",
+	),
+	CertificateRefused: permanent(
+		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.postgres.caSecretRef names; or correct spec.postgres.host. Whose certificate it is doesn't count with spec.postgres.sslMode: require, which encrypts alone.",
+	),
+	EncryptionMissing: permanent(
+		"Turn TLS on at the server (ssl = on in postgresql.conf, with a certificate). Only for a server on the loopback, set the Destination's spec.postgres.sslMode to disable: events go unencrypted then.",
+	),
+	ServerUnverified: permanent(
+		"Set the Destination's spec.postgres.sslMode to verify-full, and caSecretRef if an authority of your own has signed the server's certificate; or have the server ask for scram-sha-256, in its pg_hba.conf and by password_encryption, with scram_iterations of at least 4096. Then set the user's password again.",
+	),
+	CredentialsRefused: permanent(
+		"Put the user's name and password into the keys `username` and `password` of the Secret that the Destination's spec.postgres.credentials.secretRef names.",
+	),
+	PermissionDenied: permanent(
+		"Grant the user what docs/postgres.md lists: CONNECT on the database, and USAGE and CREATE on the schema.",
+	),
+	RowsHidden: permanent(
+		"An Erase must see all rows, and row security may hide some. Make the Destination's user the owner of the table and set its NO FORCE ROW LEVEL SECURITY, or give the user BYPASSRLS. Then start a new Run.",
+	),
+	RowsUntouched: permanent(
+		"The day in the table is the old one, and no row is erased. Disable the trigger, drop the rule or the policy, or let it pass what the Destination's user does. Then start a new Run.",
+	),
+	DatabaseMissing: permanent(
+		"Create the database and the schema, or correct the Destination's spec.postgres.database and spec.postgres.schema.",
+	),
+	EncodingUnsupported: permanent(
+		"Create a database WITH ENCODING 'UTF8' TEMPLATE template0, and name it in the Destination's spec.postgres.database.",
+	),
+	NameTooLong: permanent(
+		"Postgres cuts names at 63 bytes. Set a shorter spec.table.name in the Pipeline, or capture a header with a shorter name.",
+		"Postgres cuts names at 63 bytes. Choose a shorter one.",
+	),
+	TableInUse: permanent(
+		"The table is unchanged. Drop what the message names, start a Run, and make it again.",
+		"Drop what the message names.",
+	),
+} satisfies Record<string, ErrorRule>;
 
 /** A schema of a Postgres database. */
 export const definition = {
@@ -202,7 +272,7 @@ export const definition = {
 		specOf({ postgres, postgresDatabase, schema, postgresSecret, sslMode }) {
 			const mode = sslModes.find((one) => one === sslMode);
 			if (sslMode !== undefined && !mode)
-				return `--ssl-mode is "${sslMode}", but must be one of ${sslModes.join(", ")}`;
+				return `--ssl-mode is "${sslMode}". It must be verify-full, which checks whose server it is, verify-ca or require; or disable, for a server on the loopback`;
 			if (!postgresSecret) return "--postgres needs --postgres-secret";
 			const [, host, port] =
 				/^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/

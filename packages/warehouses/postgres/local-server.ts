@@ -11,7 +11,7 @@ import {
 	symlink,
 	writeFile,
 } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { cacheDirectory } from "../../service/cache.ts";
@@ -21,6 +21,8 @@ import type { PrepareLocalServer } from "../definition/local-server.ts";
 /** Postgres refuses to run as root. */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
+/** Where other users may start what root has installed. */
+const rootsCache = "/var/cache/tidemill";
 const host = "127.0.0.1";
 const user = "tidemill";
 const database = "postgres";
@@ -31,9 +33,14 @@ export const prepare: PrepareLocalServer = async ({
 	port,
 	password,
 	onInstall,
+	alone,
 }) => {
-	const programs = await reachable(
-		await postgresPrograms(newestPostgres, onInstall),
+	const cache = cacheDirectory(process.env);
+	const installed = await alone(cache, () =>
+		postgresPrograms(newestPostgres, onInstall),
+	);
+	const programs = await alone(isRoot ? rootsCache : cache, () =>
+		reachable(installed),
 	);
 	const data = join(directory, "data");
 	if (!(await stat(join(data, "PG_VERSION")).catch(() => undefined))) {
@@ -97,11 +104,12 @@ export const prepare: PrepareLocalServer = async ({
 /** The programs, where the user that they run as may start them: root's cache is often root's alone. */
 async function reachable(programs: string): Promise<string> {
 	const place = isRoot
-		? `/var/cache/tidemill/postgres-${newestPostgres}`
+		? join(rootsCache, `postgres-${newestPostgres}`)
 		: programs;
 	if (isRoot && !(await stat(place).catch(() => undefined))) {
-		await mkdir(dirname(place), { recursive: true, mode: 0o755 });
-		const part = `${place}.${process.pid}`;
+		const part = `${place}.unfinished`;
+		// What a start that was killed has left.
+		await rm(part, { recursive: true, force: true });
 		await cp(programs, part, { recursive: true, verbatimSymlinks: true });
 		await promisify(execFile)("chmod", ["-R", "a+rX", part]);
 		await rename(part, place);

@@ -4,55 +4,32 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import {
-	destinationKind,
 	operationKind,
 	pipelineKind,
 	runKind,
 	sourceKind,
-	trackingPlanKind,
 } from "../../../crds/generated/types.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadCluster } from "../../../packages/kube/client/cluster.ts";
 import { tokenClients } from "../../../packages/kube/client/token-clients.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
-import {
-	type KubeObject,
-	type ResourceKind,
-	resourcePath,
-} from "../../../packages/kube/resource.ts";
+import { resourcePath } from "../../../packages/kube/resource.ts";
 import { permitted } from "../../support/chart/role-rights.ts";
 import {
 	administrator,
 	newAccount,
 	tokenOf,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
+import {
+	type Kind,
+	ourKinds,
+	specs,
+} from "../../support/fixtures/control-plane/role-attempts.ts";
 import { kubectl, kubectlDone } from "../../support/servers/kubectl.ts";
 
 /* What each role says of an object of each kind beside its spec, by each way to write it: on a new object and on one that is there. */
 
-type Kind = ResourceKind<KubeObject>;
-
-const spec = {
-	sources: { type: "Webhook" },
-	destinations: {
-		type: "DuckDB",
-		duckDB: { path: "a.duckdb", volumeClaimName: "a" },
-	},
-	pipelines: { sourceRef: { name: "shop" }, destinationRef: { name: "lake" } },
-	runs: { pipelineRef: { name: "orders" } },
-	trackingplans: { eventType: { bodyPointer: "/type" }, events: [] },
-	operations: {
-		type: "Erase",
-		sourceRef: { name: "shop" },
-		filter: { eventIDs: ["01890a5d-ac96-774b-b1a1-c2d3e4f50617"] },
-		erase: { mode: "RemoveRow", confirm: "shop" },
-	},
-} as Record<string, object>;
-
-const all = [
-	...[sourceKind, destinationKind, pipelineKind, runKind],
-	...[trackingPlanKind, operationKind],
-] as Kind[];
+const all = ourKinds;
 const only = (...some: unknown[]) => some as Kind[];
 
 /** Roles, the kinds that they write, and whether they may delete and replace these, too. */
@@ -193,7 +170,7 @@ const dryRun = { dryRun: true };
 function objectOf({ plural }: Kind, name: string, metadata: object = {}) {
 	return {
 		metadata: { name, namespace: account, ...metadata },
-		spec: spec[plural],
+		spec: specs[plural],
 	} as never;
 }
 
@@ -349,8 +326,22 @@ test("the table has each of our roles that writes these kinds", () => {
 	expect(sorted(inTable)).toEqual(sorted(writing));
 });
 
-test("so many labels that to add them up would take seconds are refused by their number", async () => {
-	const labels = numbered(60_000, "");
+test("a runner lets no table lose rows for good, and an editor does", async () => {
+	const run = {
+		metadata: { name: "new", namespace: account },
+		spec: { pipelineRef: { name: "orders" }, acceptLoss: ["2026-03-01"] },
+	};
+	const create = (role: string) =>
+		clients.get(role)!.create(runKind, run, dryRun);
+	await expect(create("runner")).rejects.toMatchObject({
+		status: 403,
+		message: expect.stringContaining("spec.acceptLoss"),
+	});
+	await create("editor");
+});
+
+test("tens of thousands of labels are refused like a few large ones", async () => {
+	const labels = numbered(20_000, "");
 	await expect(
 		clients
 			.get("runner")!
@@ -438,7 +429,7 @@ test("a namespace that is deleted ends, with all that its people have made", asy
 	for (const kind of all.filter((each) => each.plural !== "operations"))
 		await editor.create(kind, {
 			metadata: { name: "there", namespace: made.account },
-			spec: spec[kind.plural],
+			spec: specs[kind.plural],
 		} as never);
 	await admin.delete(kinds.namespace, made.account);
 	await vi.waitFor(

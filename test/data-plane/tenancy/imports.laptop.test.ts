@@ -6,7 +6,7 @@ import {
 	ArchiveFixture,
 	newEvent,
 } from "../../support/fixtures/data-plane/archive-fixture.ts";
-import { leaveParts } from "../../support/fixtures/data-plane/left-parts.ts";
+import { leaveParts } from "../../support/fixtures/data-plane/imported-events.ts";
 import {
 	type Servers,
 	startServers,

@@ -31,8 +31,13 @@ function newStore(): NatsIdempotencyStore {
 		connection: () => connection,
 		replicas: 1,
 		maxRecords: 20,
+		now: () => clockMs,
 	});
 }
+
+/** A count is up to a second old. Each request comes an hour later, so that both replicas count before it, however slow the machine is. */
+let clockMs = 0;
+const hourMs = 3_600_000;
 
 async function kept(): Promise<number> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -47,6 +52,7 @@ function post(
 	key: string,
 	perform = async () => ({ name: key }),
 ) {
+	clockMs += hourMs;
 	const request = { account, subject: "ada", path: "/v1/x", body: {}, key };
 	return performOnce(store, request, perform);
 }

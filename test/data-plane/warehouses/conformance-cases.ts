@@ -55,6 +55,62 @@ export const conformanceCases: WarehouseCase[] = [
 		},
 	},
 	{
+		name: "rows stay that no object in the bucket has any more, until a Run accepts that they go",
+		promise: true,
+		run: async (warehouse) => {
+			const before = await daysOf(warehouse, {
+				[first]: [3, "a"],
+				[second]: [2, "a"],
+			});
+			await loaded(
+				warehouse,
+				await withMore(warehouse, before, { [second]: [4, "b"] }),
+			);
+			const lost = await withMore(warehouse, before, {
+				[first]: [1, "c"],
+				[second]: [1, "c"],
+			});
+			const wouldShrink = {
+				outcome: "Failed",
+				error: {
+					code: "DayWouldShrink",
+					message: expect.stringContaining(second),
+				},
+			};
+			for (const adds of [{ adds: true as const }, {}]) {
+				const input = { ...adds, acceptLoss: [] };
+				const { result } = await warehouse.load(later(lost), { input });
+				expect(result).toMatchObject(wouldShrink);
+				expect(await warehouse.counts()).toEqual({
+					[first]: 4,
+					// What is new is added to it where the type says what it holds.
+					[second]: warehouse.knowsRows ? 7 : 6,
+				});
+			}
+			await loaded(warehouse, later(lost), { acceptLoss: [second] });
+			expect(await warehouse.counts()).toEqual({ [first]: 4, [second]: 3 });
+		},
+	},
+	{
+		name: "a reload without dates loses only those that left its range",
+		shared: true,
+		run: async (warehouse) => {
+			const days = { [first]: 3, [second]: 2 };
+			await loaded(warehouse, await reloadOf(warehouse, days), fullReload);
+			const lost = await reloadOf(warehouse, { [second]: 2 });
+			const input = { ...fullReload, acceptLoss: [] };
+			const { result } = await warehouse.load(lost, { input });
+			expect(result).toMatchObject({ error: { code: "DayWouldShrink" } });
+			expect(await warehouse.counts()).toEqual(days);
+			const narrowed: Manifest = {
+				...later(lost),
+				asked: { extent: "Whole", start: second },
+			};
+			await loaded(warehouse, narrowed, input);
+			expect(await warehouse.counts()).toEqual({ [second]: 2 });
+		},
+	},
+	{
 		name: "a Run adds what is new, and a repeat changes nothing",
 		promise: true,
 		run: async (warehouse) => {

@@ -101,7 +101,95 @@ async function olderRows(
 const ids = async (warehouse: ConformingWarehouse, table = "orders") =>
 	(await olderRows(warehouse, "event_id", table)).flat();
 
+/** Bodies of the first date, each with an event whose id is its number here. */
+const bodiesOf = (warehouse: ConformingWarehouse, bodies: string[]) =>
+	warehouse.manifest({
+		[first]: [
+			bodies.map((body, index) => ({
+				event_id: String(index),
+				timestampMs: Date.parse(first) + index,
+				body,
+			})),
+		],
+		[third]: [],
+	});
+
 export const erasedCases: WarehouseCase[] = [
+	{
+		name: "a number is found by its digits, however it is written, also in a list and among members of one name, and no other number or string is",
+		run: async (warehouse) => {
+			const whole = await bodiesOf(warehouse, [
+				'{"id":1}',
+				'{"id":1.0}',
+				'{ "id" : [2, 10e-1] }',
+				'{"id":"1"}',
+				'{"id":1.0000000000000000001}',
+				'{"id":9007199254740993}',
+				'{"id":9007199254740992}',
+				'{"id":1e0,"id":7}',
+				'{"id":["x","\\u0079"]}',
+				'{"id":{"id":1}}',
+			]);
+			const today = tableOf(columns);
+			await loaded(warehouse, whole, today);
+			const left = async (
+				match: { equals: string } | { equalsNumber: string },
+			) => {
+				await loaded(
+					warehouse,
+					{
+						...whole,
+						dates: whole.dates.slice(1),
+						erasures: {
+							asked: 1,
+							others: [
+								{
+									mode: "RemoveRow",
+									before: third,
+									match: { bodyPointer: "/id", ...match },
+								},
+							],
+						},
+					},
+					today,
+				);
+				return (await ids(warehouse)).map(Number);
+			};
+			expect(await left({ equalsNumber: "1.00" })).toEqual([3, 4, 5, 6, 8, 9]);
+			expect(await left({ equalsNumber: "9007199254740993" })).toEqual([
+				3, 4, 6, 8, 9,
+			]);
+			expect(await left({ equals: "1" })).toEqual([4, 6, 8, 9]);
+			expect(await left({ equals: "y" })).toEqual([4, 6, 9]);
+		},
+	},
+	{
+		name: "where a table has no bodies, a number is found in a column of integers or in one of strings",
+		shared: true,
+		run: async (warehouse) => {
+			const whole = await bodiesOf(warehouse, [
+				'{"id":1.0,"text":2}',
+				'{"id":2,"text":1}',
+				'{"id":3,"text":1.0}',
+				'{"id":4,"text":"one"}',
+			]);
+			const today = tableOf([
+				...without("Body"),
+				{ name: "id", from: { bodyPointer: "/id", type: "Integer" } },
+				{ name: "text", from: { bodyPointer: "/text", type: "String" } },
+			]);
+			await loaded(warehouse, whole, today);
+			const others = ["/id", "/text"].map((bodyPointer) => ({
+				mode: "RemoveRow" as const,
+				before: third,
+				match: { bodyPointer, equalsNumber: "1.0" },
+			}));
+			const dates = whole.dates.slice(1);
+			const erasures = { asked: 1, others };
+			await loaded(warehouse, { ...whole, dates, erasures }, today);
+			expect(await ids(warehouse)).toEqual(["3"]);
+		},
+	},
 	{
 		name: "a blank row says nothing but its id, its time and its date, whoever made the table's columns",
 		run: async (warehouse) => {
@@ -265,14 +353,26 @@ export const erasedCases: WarehouseCase[] = [
 			};
 			const all = [...columns, fromBody("n", "Integer")];
 			const apart: TableColumn = { name: "violations", from: "Violations" };
-			await loaded(warehouse, days, {
+			const former: Partial<LoadInput> = {
 				...tableOf(all),
 				quarantineTable: {
 					...tableOf([...all, apart]).table,
 					name: "orders_apart",
 				},
 				rejectedTable: { name: "orders_rejected", description: "" },
+			};
+			await loaded(warehouse, days, former);
+			// A dry run finds what an Erase would, and changes nothing.
+			const counted = await loaded(warehouse, whole, {
+				...former,
+				counts: { mode: "RemoveRow", match: hers },
 			});
+			expect(counted).toMatchObject({ rows: 0, countedRows: 9 });
+			expect(counted.warning).toMatch(
+				/^9 rows would be erased or blanked(, 3 in table orders(_apart|_rejected|)){3}\.$/,
+			);
+			for (const table of ["orders", "orders_apart", "orders_rejected"])
+				expect(await ids(warehouse, table)).toHaveLength(4);
 			const renamed = later(whole);
 			const other = { name: "run", uid: renamed.run, account: "shop" };
 			const strange = await warehouse.load(renamed, {

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { EventTypeTables } from "../../../packages/contracts/job.ts";
+import { nameDigest } from "../../../packages/contracts/name-digest.ts";
 import {
 	first,
 	later,
@@ -8,6 +9,7 @@ import {
 import {
 	adding,
 	allCounts,
+	byType,
 	countsIn,
 	daysOf,
 	eventsOfTypes,
@@ -207,6 +209,45 @@ export const eventTypeCases: WarehouseCase[] = [
 			]);
 			expect(await ids("5")).toEqual(['2 {"type":5}', "3 {}"]);
 			expect(await ids("other")).toHaveLength(6);
+		},
+	},
+	{
+		name: "a type whose table is somebody else's gets another, though the Pipeline adopts, and a table that can't be loaded keeps no other from its rows",
+		promise: true,
+		run: async (warehouse) => {
+			const days = (tag: string) =>
+				daysOf(warehouse, { [first]: { [tag]: { paid: 2, sent: 1, odd: 1 } } });
+			await loaded(warehouse, await days("a"));
+			await warehouse.unmark("orders_sent");
+			const hasTag = async (table: string) =>
+				(await warehouse.rows(`SELECT DISTINCT body FROM orders_${table}`)).map(
+					([body]) => JSON.parse(String(body)).tag,
+				);
+			const taking = { adopt: true, rebuild: true } as const;
+			const found = await warehouse.load(await days("b"), {
+				input: { ...byType, ...taking },
+			});
+			expect(found.result).toMatchObject({
+				error: { code: "EventTypesFound", takenTables: ["orders_sent"] },
+			});
+			expect(await hasTag("paid")).toEqual(["a"]);
+			const digested = `sent_${nameDigest("sent", 0)}` as const;
+			const tables = tablesFor("paid", "sent");
+			tables.tables[1]!.table = `orders_${digested}`;
+			const input = { eventTypes: tables, ...taking };
+			await loaded(warehouse, await days("c"), input);
+			expect(await hasTag(digested)).toEqual(["c"]);
+			expect(await hasTag("sent")).toEqual(["a"]);
+			// Its name is for good, whatever becomes of the table.
+			await warehouse.unmark(`orders_${digested}`);
+			const end = await warehouse.load(await days("d"), { input });
+			expect(end.result).toMatchObject({ error: { code: "TableNotOurs" } });
+			for (const [table, tag] of [
+				["paid", "d"],
+				["other", "d"],
+				[digested, "c"],
+			] as const)
+				expect(await hasTag(table), table).toEqual([tag]);
 		},
 	},
 ];

@@ -275,6 +275,50 @@ export const latestViewCases: WarehouseCase[] = [
 			).toBe("8");
 		},
 	},
+	{
+		name: "a view that people built on the view of latest rows ends no Run: new columns come beside its own, and where it holds the view, the Run says so",
+		promise: true,
+		run: async (warehouse, type) => {
+			const days = await daysOf(warehouse, orders);
+			await loaded(warehouse, days, inputOf(["order_id"], [region]));
+			await warehouse.makeView(
+				"orders_mart",
+				"SELECT event_id, region FROM orders_latest",
+			);
+			const mart = async () =>
+				(
+					await warehouse.rows("SELECT event_id FROM orders_mart ORDER BY 1")
+				).map(([id]) => String(id));
+			const wider = (by: string[]): Partial<LoadInput> => {
+				const { table } = inputOf(by, [ofBody("member"), region]);
+				const header = { name: "header_x", from: { header: "x" } };
+				const [id, ...others] = table!.columns;
+				return { table: { ...table!, columns: [id!, header, ...others] } };
+			};
+			for (const [by, ids] of [
+				[["order_id"], ["a4", "b1", "b3", "b4"]],
+				[["region"], ["a4", "b3", "b4"]],
+			] as const) {
+				await loaded(warehouse, later(days), wider([...by]));
+				expect(await mart()).toEqual(ids);
+				expect(await latest(warehouse, "member")).toHaveLength(ids.length);
+			}
+			const { result, log } = await warehouse.load(later(days), {
+				input: wider([]),
+			});
+			expect(result?.outcome, log).toBe("Succeeded");
+			if (!type.includes("Postgres")) {
+				await expect(latest(warehouse)).rejects.toThrow();
+				return;
+			}
+			expect(result).toMatchObject({
+				warning: expect.stringMatching(
+					/View orders_latest stays.* view webhooks.orders_mart/,
+				),
+			});
+			expect(await mart()).toEqual(["a4", "b3", "b4"]);
+		},
+	},
 	...strikes.flatMap(({ which, step, ...rest }) =>
 		changes.map(
 			([what, inputs]): WarehouseCase => ({

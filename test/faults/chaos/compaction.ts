@@ -1,5 +1,5 @@
 import { utimes } from "node:fs/promises";
-import { visibleObjects } from "../../../ingest/lake/compaction/record.ts";
+import { visibleObjects } from "../../../ingest/lake/objects/replacements.ts";
 import { isOutput } from "../../../ingest/wire/object-name.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import type { ObjectRow } from "./checks/checks.ts";

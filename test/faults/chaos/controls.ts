@@ -84,10 +84,10 @@ export const controls: ChaosControl[] = [
 		replace: `		await writer.write(shard, cut, groups.filter(({ group }) => !group.quarantined));
 ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => group.quarantined));
 `,
-		// Not each cut has events in quarantine.
+		// Not each cut has events in quarantine, and on a slow machine few have.
 		faults: [
 			bothArchivesDie[0]!,
-			...[1, 2, 3].map((nth) =>
+			...[1, 2, 3, 4, 5, 6, 7, 8].map((nth) =>
 				killed({ point: "objects-done", when: "after", nth }),
 			),
 		],

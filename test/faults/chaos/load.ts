@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { DatePlan } from "../../../operator/pipeline/plan-dates.ts";
+import type { DatesToAsk } from "../../../operator/pipeline/plan-dates.ts";
 import { askArchive } from "../../../operator/reconcile/archive-question.ts";
 import {
 	jobEnv,
@@ -36,7 +36,7 @@ export async function loadTable(
 	scene: Scene,
 	route: Route,
 	project: string,
-	asked?: DatePlan,
+	asked?: DatesToAsk,
 ): Promise<{ table: PlainRow[]; quarantine: PlainRow[] }> {
 	const run = randomUUID();
 	const { account, source } = route;

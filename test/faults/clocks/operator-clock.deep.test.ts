@@ -43,7 +43,7 @@ beforeAll(async () => {
 	directory = await temporaryDirectory("clocks");
 	const bin = join(directory, "bin");
 	await mkdir(bin);
-	const preload = join(import.meta.dirname, "scene/clock-preload.ts");
+	const preload = join(import.meta.dirname, "../chaos/scene/clock-preload.ts");
 	await script(
 		join(directory, "tidemill"),
 		`clock=${directory}/clock-$1`,

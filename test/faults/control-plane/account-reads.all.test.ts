@@ -46,11 +46,7 @@ import {
 	startAdmissionWebhook,
 	untilRefused,
 } from "../../support/servers/admission-webhook.ts";
-import {
-	startProcessNode,
-	type TestProcessNode,
-} from "../../support/servers/process-node.ts";
-import { temporaryDirectory } from "../../support/servers/test-server.ts";
+import type { TestProcessNode } from "../../support/servers/process-node.ts";
 
 /*
  * After each kind of fault of the platform, everything that an account's people can read: the resources of its namespace, the
@@ -59,7 +55,6 @@ import { temporaryDirectory } from "../../support/servers/test-server.ts";
  */
 
 const soon = { timeout: 120_000, interval: 100 };
-const image = "tidemill.local/tidemill:account-reads";
 const bucket = "vault-of-the-platform";
 const prefix = "deep-below";
 const resources: [ResourceKind<KubeObject>, string][] = [
@@ -82,29 +77,21 @@ let endApi: () => Promise<void>;
 let objects: string;
 
 beforeAll(async () => {
-	const warehouse = await temporaryDirectory("warehouse");
-	scene = await SourceScene.start(
-		{ TIDEMILL_LOCAL_WAREHOUSE: warehouse, TIDEMILL_IMAGE: image },
-		1,
-		async (s3) => {
-			objects = join(s3.bucketDirectory, "..", bucket);
-			await mkdir(objects);
-			store = await S3Proxy.start(s3);
-			network = await TcpProxy.start(Number(new URL(store.endpoint).port));
-			return {
-				S3_ENDPOINT: `http://127.0.0.1:${network.port}`,
-				S3_FORCE_PATH_STYLE: "true",
-				S3_BUCKET: bucket,
-				S3_PREFIX: prefix,
-				LOG_LEVEL: "info",
-			};
-		},
-	);
-	const { account, operator } = scene;
-	node = await startProcessNode({
-		image,
-		tidemill: process.env.TIDEMILL_COMMAND!,
+	scene = await SourceScene.start({ node: "processes" }, 1, async (s3) => {
+		objects = join(s3.bucketDirectory, "..", bucket);
+		await mkdir(objects);
+		store = await S3Proxy.start(s3);
+		network = await TcpProxy.start(Number(new URL(store.endpoint).port));
+		return {
+			S3_ENDPOINT: `http://127.0.0.1:${network.port}`,
+			S3_FORCE_PATH_STYLE: "true",
+			S3_BUCKET: bucket,
+			S3_PREFIX: prefix,
+			LOG_LEVEL: "info",
+		};
 	});
+	const { account, operator } = scene;
+	node = operator.processNode;
 	const roles = join(
 		import.meta.dirname,
 		"../../../charts/tidemill/files/rbac/roles.yaml",
@@ -169,7 +156,6 @@ spec:
 
 afterAll(async () => {
 	await endApi?.();
-	await node?.stop();
 	await scene?.stop();
 	await network?.close();
 	await store?.close();
@@ -446,7 +432,7 @@ test.each<[string, string, Fault]>([
 					containerStatuses: [
 						{
 							name: "tidemill",
-							image,
+							image: scene.operator.image,
 							imageID: "",
 							ready: false,
 							restartCount: 0,

@@ -22,7 +22,7 @@ beforeAll(async () => {
 	directory = await temporaryDirectory("crashes");
 	const kubeconfig = join(directory, "kubeconfig");
 	await writeFile(kubeconfig, proxy.kubeConfig.exportConfig());
-	scene = await SourceScene.start({ KUBECONFIG: kubeconfig });
+	scene = await SourceScene.start({ env: { KUBECONFIG: kubeconfig } });
 });
 
 afterAll(async () => {

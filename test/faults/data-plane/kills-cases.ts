@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, test } from "vitest";
-import { operations } from "../../support/faults/kill-operations.ts";
-import type { When } from "../../support/faults/kill-scene.ts";
 import {
 	type Servers,
 	startServers,
 } from "../../support/servers/archive-servers.ts";
+import { operations } from "./kills/kill-operations.ts";
+import type { When } from "./kills/kill-scene.ts";
 
 /* SIGKILL ends a process at a step of an operation. Another one goes on, and each event is once where it belongs. */
 

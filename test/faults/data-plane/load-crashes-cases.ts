@@ -37,7 +37,7 @@ const onLine =
 	({ load, next }, signal) =>
 		load(next, {
 			env: {
-				NODE_OPTIONS: `--import ${new URL("../../support/faults/strike-at-line.ts", import.meta.url).href}`,
+				NODE_OPTIONS: `--import ${new URL("strike-at-line.ts", import.meta.url).href}`,
 				TEST_WORDS: words,
 				TEST_SIGNAL: signal,
 			},
@@ -127,7 +127,7 @@ export function tryKillsOfAdditions(): void {
 			const end = await load(grown, {
 				input,
 				env: {
-					NODE_OPTIONS: `--import ${new URL("../../support/faults/strike-at-line.ts", import.meta.url).href}`,
+					NODE_OPTIONS: `--import ${new URL("strike-at-line.ts", import.meta.url).href}`,
 					TEST_WORDS: words,
 					TEST_SIGNAL: "SIGKILL",
 				},

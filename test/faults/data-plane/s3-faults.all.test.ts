@@ -1,13 +1,13 @@
-// In make test: ingest/archive/s3/s3-object-store.test.ts
+// In make test: packages/bucket/s3-object-store.test.ts
 import { randomBytes, randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
 import pino from "pino";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
-import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
-import { probeStore } from "../../../ingest/archive/s3/store-probe.ts";
+import type { ObjectStoreSettings } from "../../../packages/bucket/s3-client.ts";
+import { S3ObjectStore } from "../../../packages/bucket/s3-object-store.ts";
+import { probeStore } from "../../../packages/bucket/store-probe.ts";
 import {
 	ArchiveFixture,
 	newEvent,

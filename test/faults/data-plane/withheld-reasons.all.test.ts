@@ -144,7 +144,7 @@ test("a Job that can't reach its manifest says so in its result and its log with
 				"platform.invalid",
 			]);
 	}
-}, 300_000);
+});
 
 test("a Job whose links have expired says so without the link, the host or the bucket", async () => {
 	const { bucket, region, endpoint } = servers.s3;

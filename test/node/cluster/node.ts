@@ -43,7 +43,7 @@ export async function startNode(
 			`The network device ${network.device} exists: a node of another folder runs on this machine. Stop it there with \`make e2e-down\`.`,
 		);
 	const commands = await resolveBinaries([...programs], {
-		report: (name, text) => terminal.update(name, text),
+		report: (text) => terminal.update("programs", text),
 	});
 	await mkdir(home.sysctl, { recursive: true, mode: 0o700 });
 	writeState(home.plan, { commands, pauseImage } satisfies Plan);

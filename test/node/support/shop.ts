@@ -78,7 +78,9 @@ export async function applyExamples(): Promise<Quickstart> {
 		tryPipeline,
 		runPipeline: async () => {
 			const ended = await tryPipeline();
-			expect(ended).toMatchObject({ phase: "Succeeded" });
+			expect(ended, JSON.stringify(ended)).toMatchObject({
+				phase: "Succeeded",
+			});
 			return ended.rows!;
 		},
 		query,

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import {
 	type CompactionRecord,
 	supersededNames,
-	visibleObjects,
 } from "../../../ingest/lake/compaction/record.ts";
+import { visibleObjects } from "../../../ingest/lake/objects/replacements.ts";
 import { isOutput } from "../../../ingest/wire/object-name.ts";
 import {
 	type CompactionScenario,

@@ -1,11 +1,13 @@
 import {
 	type CompactionRecord,
 	hasOutlivedReaders,
-	sameEvents,
 	supersededNames,
+} from "../../../ingest/lake/compaction/record.ts";
+import {
+	sameEvents,
 	type VisibleObjects,
 	visibleObjects,
-} from "../../../ingest/lake/compaction/record.ts";
+} from "../../../ingest/lake/objects/replacements.ts";
 import { isOutput, outputName } from "../../../ingest/wire/object-name.ts";
 import {
 	type DateWorld,

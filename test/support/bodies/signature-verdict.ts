@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import type { Source, SourceWebhook } from "../../../crds/generated/types.ts";
 import { formType } from "../../../ingest/receive/request/request-head.ts";
 import {
-	isTimely,
 	openSigningKeys,
+	timely,
 } from "../../../ingest/receive/request/signature-check.ts";
 import { readSignature } from "../../../ingest/receive/request/signature-schemes.ts";
 import { authorize } from "../../../operator/source/routes/authorization.ts";
@@ -101,10 +101,8 @@ export function verifier(...of: Parameters<typeof resolve>) {
 			bytes,
 			formType(headers["content-type"]) ? "form" : "json",
 		);
-		return (
-			presented !== undefined &&
-			isTimely(presented, signature.toleranceSeconds, atMs) &&
-			(await isSigned(presented, keys, bytes))
-		);
+		const current =
+			presented && timely(presented, signature.toleranceSeconds, atMs);
+		return current !== undefined && (await isSigned(current, keys, bytes));
 	};
 }

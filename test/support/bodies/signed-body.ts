@@ -5,10 +5,10 @@ import type {
 	SignatureInBody,
 } from "../../../ingest/receive/request/presented-signature.ts";
 import {
-	isHmacSigned,
-	isSignedWithPrivateKey,
-	mayBeSignedWithPrivateKey,
+	mayBeSignedByPrivateKey,
 	type SigningKey,
+	signedByPrivateKey,
+	signedBySecret,
 } from "../../../ingest/receive/request/signature-check.ts";
 import type { ContentKind } from "../../../ingest/wire/frame-event.ts";
 
@@ -31,8 +31,8 @@ export async function isSigned(
 ): Promise<boolean> {
 	const parts = [body.subarray(0, 3), body.subarray(3)];
 	return (
-		doNow(isHmacSigned(presented, keys, parts)) ||
-		(mayBeSignedWithPrivateKey(presented, keys) &&
-			(await isSignedWithPrivateKey(presented, keys, parts)))
+		doNow(signedBySecret(presented, keys, parts)) !== undefined ||
+		(mayBeSignedByPrivateKey(presented, keys) &&
+			(await signedByPrivateKey(presented, keys, parts)) !== undefined)
 	);
 }

@@ -32,6 +32,7 @@ export interface Rule {
 }
 
 interface RenderedSpec extends RenderedPod {
+	revisionHistoryLimit?: number;
 	template: {
 		metadata?: { labels: Labels; annotations?: Labels };
 		spec: RenderedPod;
@@ -65,6 +66,7 @@ interface RenderedPod {
 	securityContext?: object;
 	terminationGracePeriodSeconds?: number;
 	serviceAccountName?: string;
+	nodeSelector?: Labels;
 	imagePullSecrets?: object[];
 	volumes?: object[];
 }

@@ -1,12 +1,9 @@
-import type {
-	LifecycleStore,
-	ListedObject,
-} from "../../../ingest/archive/s3/object-store.ts";
+import type { ListedObject } from "../../../packages/bucket/object-store.ts";
 import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 /** A bucket without lifecycle rules, whose objects have ages, and which counts what is listed and removed. */
-export class AgedStore extends MemoryStore implements LifecycleStore {
+export class AgedStore extends MemoryStore {
 	readonly atMs: number;
 	readonly modifiedMs = new Map<string, number>();
 	/** How many keys were listed, by prefix, over all lists. */
@@ -45,8 +42,4 @@ export class AgedStore extends MemoryStore implements LifecycleStore {
 	keysIn(prefix: string): string[] {
 		return [...this.objects.keys()].filter((key) => key.startsWith(prefix));
 	}
-
-	lifecycleRules = async () => undefined;
-	setLifecycleRules = async () => false;
-	abortUploads = async () => undefined;
 }

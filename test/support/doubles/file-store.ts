@@ -1,16 +1,9 @@
 import { hash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import type {
-	FileStore,
-	ReplacingStore,
-} from "../../../ingest/archive/s3/object-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 
 /** A {@link MemoryStore} that has objects of bytes, too. */
-export class MemoryFileStore
-	extends MemoryStore
-	implements FileStore, ReplacingStore
-{
+export class MemoryFileStore extends MemoryStore {
 	readonly files = new Map<string, Buffer>();
 
 	async setFile(key: string, bytes: Buffer): Promise<void> {
@@ -18,19 +11,22 @@ export class MemoryFileStore
 		await this.put(key, "");
 	}
 
-	async putFile(key: string, file: string): Promise<void> {
+	override async putFile(key: string, file: string): Promise<void> {
 		await this.setFile(key, await readFile(file));
 	}
 
 	/** Conditional as {@link MemoryStore.putNew}. */
-	async putNewFile(key: string, file: string) {
+	override async putNewFile(key: string, file: string) {
 		const bytes = await readFile(file);
 		const existing = this.files.get(key);
 		if (!existing) await this.setFile(key, bytes);
 		return (existing ?? bytes).equals(bytes) ? "created" : "exists";
 	}
 
-	async getFile(key: string, file: string): Promise<string | undefined> {
+	override async getFile(
+		key: string,
+		file: string,
+	): Promise<string | undefined> {
 		const bytes = this.files.get(key);
 		if (bytes) await writeFile(file, bytes);
 		return bytes && hash("sha256", bytes);

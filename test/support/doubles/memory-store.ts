@@ -1,15 +1,19 @@
-import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
+import { hash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import {
+	type ObjectKeys,
+	objectKeys,
+} from "../../../packages/bucket/object-keys.ts";
 import type {
 	ListedObject,
-	ListStore,
-	ObjectStore,
-} from "../../../ingest/archive/s3/object-store.ts";
+	Store,
+} from "../../../packages/bucket/object-store.ts";
 
 /**
  * A store in memory that records what is read. Like S3, `putNew` writes only a new key (docs.aws.amazon.com, "Add
  * preconditions to S3 operations with conditional requests"), and lists are sorted by key (API reference, ListObjectsV2).
  */
-export class MemoryStore implements ObjectStore, ListStore {
+export class MemoryStore implements Store {
 	readonly keys: ObjectKeys;
 	readonly objects = new Map<string, string>();
 	/** Of the store's clock. */
@@ -20,7 +24,7 @@ export class MemoryStore implements ObjectStore, ListStore {
 	readonly lists: string[] = [];
 
 	constructor(prefix = "") {
-		this.keys = new ObjectKeys(prefix);
+		this.keys = objectKeys(prefix);
 	}
 
 	async putNew(key: string, body: Uint8Array | string) {
@@ -58,6 +62,32 @@ export class MemoryStore implements ObjectStore, ListStore {
 	async presignPut(key: string) {
 		return { url: `memory:${key}`, headers: {} };
 	}
+
+	async putFile(key: string, file: string): Promise<void> {
+		await this.put(key, await readFile(file, "utf8"));
+	}
+
+	async putNewFile(key: string, file: string): Promise<"created" | "exists"> {
+		return this.putNew(key, await readFile(file));
+	}
+
+	async getFile(key: string, file: string): Promise<string | undefined> {
+		const text = await this.get(key);
+		if (text !== undefined) await writeFile(file, text);
+		return text && hash("sha256", text);
+	}
+
+	/** All of it. */
+	async getPart(key: string) {
+		const text = await this.get(key);
+		const bytes = Uint8Array.from(Buffer.from(text ?? ""));
+		return text === undefined ? text : { bytes, totalBytes: bytes.length };
+	}
+
+	// It has no rules, and nothing unfinished.
+	lifecycleRules = async () => undefined;
+	setLifecycleRules = async () => false;
+	abortUploads = async () => undefined;
 
 	async linkSeconds(wanted: number): Promise<number> {
 		return wanted;

@@ -1,4 +1,4 @@
-import { encodeResult } from "../../../ingest/job/result.ts";
+import { encodeResult } from "../../../ingest/job/process.ts";
 import { decide as decidePipeline } from "../../../operator/pipeline/decide.ts";
 import { decide as decideRun } from "../../../operator/run/decide.ts";
 import type { JobResult } from "../../../packages/contracts/job.ts";
@@ -103,6 +103,9 @@ export function refusalOf(error: BigQueryError): GoogleRefusal {
 				JSON.stringify(new Fault(status, reason, message).toBody()),
 			);
 }
+
+/** What a message says where a job has failed: only the job has the rest of BigQuery's words. */
+export const namedJob = / BigQuery tells more of its job \S+\./;
 
 /**
  * The message of the condition `RunSucceeded` that `kubectl describe pipeline` shows after Run `run` has met the error: by

@@ -10,7 +10,7 @@ import type { JobResult } from "../../../packages/contracts/job.ts";
 import type { Job, Pod } from "../../../packages/kube/kinds.ts";
 import { rfc3339 } from "../../../packages/kube/resource.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
-import { bigQueryOf } from "./resource-examples.ts";
+import { bigQueryOf, installation } from "./resource-examples.ts";
 
 /** What a decision about a Destination rests on, for tables of decisions. */
 
@@ -58,11 +58,8 @@ export function stateWith(
 		volumeClaim: { metadata: { name: "files", labels: used } },
 		serviceAccount: undefined,
 		image: "tidemill:1",
-		localWarehouse: undefined,
-		clusterDomain: "cluster.local",
-		clusterNetworks: [],
 		allowedEndpoints: {},
-		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
+		...installation,
 		...part,
 	};
 }

@@ -10,6 +10,8 @@ export interface ObjectEvent {
 	/** Milliseconds since the epoch. */
 	timestampMs: number;
 	body: string;
+	/** As what it is stored; `json` if absent. */
+	kind?: "json" | "form";
 	headers?: Record<string, string>;
 	/** What a tracking plan found, as JSON. */
 	violations?: string;
@@ -26,14 +28,15 @@ export async function parquetObject(
 			"CREATE TEMP TABLE e (event_id VARCHAR, timestamp TIMESTAMPTZ, date DATE, body VARCHAR, kind VARCHAR, headers VARCHAR, violations VARCHAR)",
 		);
 		const appender = await connection.createAppender("e");
-		for (const { event_id, timestampMs, body, headers, violations } of events) {
+		for (const event of events) {
+			const { event_id, timestampMs, body, headers, violations } = event;
 			appender.appendVarchar(event_id);
 			appender.appendTimestampTZ(
 				new DuckDBTimestampTZValue(BigInt(timestampMs) * 1000n),
 			);
 			appender.appendDate(new DuckDBDateValue(startOfDate(date) / dayMs));
 			appender.appendVarchar(body);
-			appender.appendVarchar("json");
+			appender.appendVarchar(event.kind ?? "json");
 			appender.appendVarchar(headers ? JSON.stringify(headers) : "");
 			if (violations === undefined) appender.appendNull();
 			else appender.appendVarchar(violations);

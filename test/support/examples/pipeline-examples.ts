@@ -3,6 +3,7 @@ import { decide } from "../../../operator/pipeline/decide.ts";
 import type { PipelineState } from "../../../operator/pipeline/state.ts";
 import {
 	destinationOf,
+	installation,
 	noWebhooks,
 	pipelineOf,
 	runOf,
@@ -26,10 +27,7 @@ export function stateOf(changes: Partial<PipelineState> = {}): PipelineState {
 		credentials: [],
 		trackingPlan: undefined,
 		owner: undefined,
-		podPolicy: { labels: [], annotations: [], priorityClasses: [] },
-		localWarehouse: undefined,
-		clusterDomain: "cluster.local",
-		clusterNetworks: [],
+		...installation,
 		runs: [],
 		notifications: noWebhooks,
 		...changes,

@@ -48,6 +48,14 @@ function verified(spec: DestinationSpec, credentials?: Secret) {
 	return { ...ready, lastCheck: { hash, failures: 0 } };
 }
 
+/** What an installation decides for all accounts: as little as can be. */
+export const installation = {
+	podPolicy: { labels: [], annotations: [], priorityClasses: [] },
+	localWarehouse: undefined,
+	clusterDomain: "cluster.local",
+	clusterNetworks: [],
+};
+
 /** Of a namespace that wants no notifications. */
 export const noWebhooks: NotificationState = {
 	webhooks: { usable: [] },

@@ -16,6 +16,7 @@ import { controllerReference } from "../../../packages/kube/resource.ts";
 import { terminated } from "../doubles/kubernetes/terminated-pod.ts";
 import {
 	destinationOf,
+	installation,
 	pipelineOf,
 	runOf,
 	sourceOf,
@@ -40,10 +41,7 @@ export function stateOf(changes: Partial<RunState> = {}): RunState {
 			credentials: [],
 			trackingPlan: undefined,
 			owner: undefined,
-			podPolicy: { labels: [], annotations: [], priorityClasses: [] },
-			localWarehouse: undefined,
-			clusterDomain: "cluster.local",
-			clusterNetworks: [],
+			...installation,
 		},
 		shard: 0,
 		job: undefined,

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { ObjectStore } from "../../../ingest/archive/s3/object-store.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
+import { storeWith } from "../doubles/store-with.ts";
 import type { ArchiveOptions } from "../fixtures/data-plane/running-archive.ts";
 
 /** A step of archiving a cut: what is written where. */
@@ -42,20 +42,17 @@ export function mortal(
 	return {
 		died: death.promise,
 		options: {
-			wrapStore: (store): ObjectStore => ({
-				keys: store.keys,
-				putNew: (key, body, type) =>
-					pass(stepOfKey(key), () => store.putNew(key, body, type)),
-				get: (key) => pass(undefined, () => store.get(key)),
-				list: (prefix, after) => {
-					if (isDead) throw new Error("dead");
-					return store.list(prefix, after);
-				},
-				linkSeconds: (wanted) => store.linkSeconds(wanted),
-				presign: (key, seconds) => store.presign(key, seconds),
-				presignPut: (...what) => store.presignPut(...what),
-				remove: (keys) => pass(undefined, () => store.remove(keys)),
-			}),
+			wrapStore: (store) =>
+				storeWith(store, {
+					putNew: (key, body, type) =>
+						pass(stepOfKey(key), () => store.putNew(key, body, type)),
+					get: (key) => pass(undefined, () => store.get(key)),
+					list: (prefix, after) => {
+						if (isDead) throw new Error("dead");
+						return store.list(prefix, after);
+					},
+					remove: (keys) => pass(undefined, () => store.remove(keys)),
+				}),
 			wrapConnection: (connection) =>
 				new Proxy(connection, {
 					get(target, property) {

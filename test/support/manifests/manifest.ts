@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
 
@@ -27,6 +27,22 @@ export function manifestOf(kind: string, name: string, spec: object): Manifest {
 export function readManifests(file: string): Manifest[] {
 	const text = readFileSync(resolve(import.meta.dirname, file), "utf8");
 	return parseAllDocuments(text).map((document) => document.toJSON());
+}
+
+/** What 0.1.0 accepted, and what is accepted since: here, and of the warehouses' fields beside each of them. */
+export function readAcceptedManifests(): Manifest[] {
+	const ofWarehouses = resolve(
+		import.meta.dirname,
+		"../../../packages/warehouses/*/accepted.yaml",
+	);
+	const files = ["accepted.yaml", ...globSync(ofWarehouses)];
+	const added = files.flatMap(readManifests);
+	const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
+	const names = new Set(added.map(nameOf));
+	const others = readManifests("0.1.0/accepted.yaml").filter(
+		(manifest) => !names.has(nameOf(manifest)),
+	);
+	return [...others, ...added];
 }
 
 /** The rows of `refused.yaml`, each made of the accepted manifest that stands over it. */

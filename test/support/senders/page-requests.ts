@@ -22,6 +22,7 @@ const byGitHubsWay = async () => ({
 	headers: {
 		...json,
 		"x-github-delivery": "d1",
+		"x-github-hook-id": "292430182",
 		"x-hub-signature-256": await signForGitHub(secret, body),
 	},
 	body,
@@ -123,5 +124,6 @@ export const pageTraffic: Record<string, ProviderTraffic> = {
 		},
 		hasKey: true,
 	},
+	pubsub: traffic["google-pubsub"]!,
 	pages: { event: () => ({ headers: json, body }), isOpen: true },
 };

@@ -6,6 +6,7 @@ import {
 } from "node:crypto";
 import { createRequire } from "node:module";
 import { crc32 } from "node:zlib";
+import { SignJWT } from "jose";
 
 /*
  * What providers send, as their pages say that the examples in examples/senders name. Where a provider's own library verifies webhooks
@@ -55,6 +56,8 @@ export interface ProviderTraffic {
 	isOpen?: true;
 	/** The second delivery of an event is the same event. */
 	hasKey?: true;
+	/** The same event for another subscription at the URL, with another body. */
+	elsewhere?(url: string): ProviderRequest;
 }
 
 export const secret = "0123456789abcdefghij-secret";
@@ -83,6 +86,16 @@ function signed(
 		headers: { ...json, ...more, [header]: signature(body, url) },
 		body,
 	});
+}
+
+/** An action, as the webhook of a board or of a card sends it. */
+function trello(model: string) {
+	return signed(
+		"x-trello-webhook",
+		(body, url) => hmac(body + url, "base64", "sha1"),
+		{},
+		`{"action":{"id":"51f9424bcd6e040f3c002412"},"model":{"id":"${model}"}}`,
+	);
 }
 
 /** The same with the time in a header of its own. */
@@ -155,8 +168,40 @@ const pem = (key: KeyObject) =>
 const payPalKeys =
 	"https://api.paypal.com/v1/notifications/certs/CERT-360caa42-fca2a594-aecacc47";
 
+/** Of Google's tokens. */
+const google = { alg: "RS256", kid: "b1b1", typ: "JWT" };
+/** A token of Google's for a push subscription, by claims of its own beside the usual ones. */
+async function googleToken(claims: object = {}, header: object = {}) {
+	return new SignJWT({
+		email: "push@my-project.iam.gserviceaccount.com",
+		email_verified: true,
+		sub: "113774264463038321964",
+		azp: "113774264463038321964",
+		...claims,
+	})
+		.setProtectedHeader({ ...google, ...header })
+		.setIssuer("https://accounts.google.com")
+		.setAudience("tidemill")
+		.setIssuedAt()
+		.setExpirationTime("1h")
+		.sign(rsa.privateKey);
+}
+
+const pubSubBody =
+	'{"message":{"data":"SGVsbG8=","messageId":"136969346945"},"subscription":"projects/my-project/subscriptions/my-sub"}';
+
 /** Texts that providers publish, by URL. */
 export const published: Record<string, string> = {
+	"https://www.googleapis.com/oauth2/v3/certs": JSON.stringify({
+		keys: [
+			{ ...p256.publicKey.export({ format: "jwk" }), kid: "other" },
+			{
+				...rsa.publicKey.export({ format: "jwk" }),
+				...google,
+				use: "sig",
+			},
+		],
+	}),
 	[payPalKeys]: pem(rsa.publicKey),
 	"https://api.github.com/meta/public_keys/secret_scanning": JSON.stringify({
 		public_keys: [
@@ -196,6 +241,37 @@ const xero = signed("x-xero-signature", (body) => hmac(body, "base64"));
 
 /** By the name of the example. */
 export const traffic: Record<string, ProviderTraffic> = {
+	"google-pubsub": {
+		event: async () => ({
+			headers: { ...json, authorization: `Bearer ${await googleToken()}` },
+			body: pubSubBody,
+		}),
+		isByToken: true,
+		hasKey: true,
+	},
+	wrike: {
+		event: signed("x-hook-secret", (body) => hmac(body, "hex")),
+		challenges: () => {
+			const body = '{"requestType":"WebHook secret verification"}';
+			const signature = hmac(body, "hex");
+			const sent = (text: string) => ({
+				headers: { ...json, "x-hook-secret": text },
+				body,
+			});
+			return [
+				[
+					sent(signature),
+					{
+						status: 200,
+						body: "",
+						headers: { "x-hook-secret": hmac(signature, "hex") },
+					},
+				],
+				// Nobody else has a text of theirs signed.
+				[sent("a".repeat(64)), { status: 401, body: "SignatureInvalid" }],
+			];
+		},
+	},
 	zoom: {
 		event: () => zoom(event),
 		challenges: () => {
@@ -371,12 +447,8 @@ export const traffic: Record<string, ProviderTraffic> = {
 		hasKey: true,
 	},
 	trello: {
-		event: signed(
-			"x-trello-webhook",
-			(body, url) => hmac(body + url, "base64", "sha1"),
-			{},
-			'{"action":{"id":"51f9424bcd6e040f3c002412"}}',
-		),
+		event: trello("board"),
+		elsewhere: trello("card"),
 		challenges: () => [[{ method: "HEAD" }, { status: 200, body: "" }]],
 		hasKey: true,
 	},

@@ -7,6 +7,21 @@ export interface Servers {
 	stop(): Promise<void>;
 }
 
+/** By what `tidemill archive` finds them. */
+export function archiveEnv({
+	nats,
+	s3,
+}: Pick<Servers, "nats" | "s3">): Record<string, string> {
+	return {
+		NATS_URL: nats.urlFor("archive"),
+		S3_ENDPOINT: s3.endpoint,
+		S3_BUCKET: s3.bucket,
+		AWS_REGION: s3.region,
+		AWS_ACCESS_KEY_ID: s3.accessKeyId,
+		AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+	};
+}
+
 /** NATS and an S3 gateway, with the gateway's credentials in the environment, where the SDK finds them. */
 export async function startServers(): Promise<Servers> {
 	const [nats, s3] = await Promise.all([startNats(), startS3()]);

@@ -47,6 +47,8 @@ export async function startPgBouncer({
 			// A transaction never gets the session that the one before it had, if another is free.
 			"server_round_robin = 1",
 			"min_pool_size = 3",
+			// Each test has a database, and their sessions together would be more than the server has.
+			"autodb_idle_timeout = 10",
 			"auth_type = scram-sha-256",
 			`auth_file = ${users}`,
 			`auth_user = ${user}`,

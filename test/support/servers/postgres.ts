@@ -139,7 +139,8 @@ export async function startPostgres({
 		listen_addresses: ["127.0.0.1", host].filter(Boolean).join(","),
 		unix_socket_directories: "",
 		fsync: "off",
-		max_connections: "150",
+		// Each test has a database, of which PgBouncer keeps three sessions.
+		max_connections: "400",
 		...(tls && { ssl: "on" }),
 		...settings,
 	};

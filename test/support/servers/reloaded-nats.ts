@@ -91,8 +91,16 @@ export async function startReloadedNats(
 		`include "users.conf"\n${lines.join("").replaceAll(/"(\$NATS_PASSWORD_[A-Z_]+)"/g, "$1")}`,
 	);
 	const secret = join(directory, "passwords");
+	const archives = join(directory, "archive");
 	let current = passwords;
-	mountSecret(secret, current as Record<string, string>);
+	const mount = () => {
+		mountSecret(secret, current as Record<string, string>);
+		const own = Object.entries(current).filter(([user]) =>
+			/^archive(-b)?$/.test(user),
+		);
+		mountSecret(archives, Object.fromEntries(own));
+	};
+	mount();
 	const reloader = startTidemill(
 		[
 			"nats-reloader",
@@ -102,7 +110,13 @@ export async function startReloadedNats(
 			`--monitor=${monitor}`,
 			...(tls ? [`--tls=${certificates}`] : []),
 		],
-		{ HEALTH_PORT: String(healthPort) },
+		{
+			HEALTH_PORT: String(healthPort),
+			NATS_URL: `${tls ? "tls" : "nats"}://127.0.0.1:${port}`,
+			NATS_USERS_DIR: archives,
+			STREAM_REPLICAS: cluster ? "3" : "1",
+			...(tls && { NATS_CA_FILE: join(certificates, "ca.crt") }),
+		},
 	);
 	const reloaderLog: string[] = [];
 	reloader.onLine = (line) => reloaderLog.push(line);
@@ -131,14 +145,15 @@ export async function startReloadedNats(
 		},
 		mount: (changed) => {
 			current = changed;
-			mountSecret(secret, changed as Record<string, string>);
+			mount();
 		},
 		mountTls: (files) => mountSecret(certificates, files),
 		reloaderLog,
 		stop: async () => {
+			// As Kubernetes stops them.
+			await server.stop();
 			reloader.child.kill("SIGTERM");
 			await reloader.ended;
-			await server.stop();
 		},
 	};
 }

@@ -26,7 +26,7 @@ export const project = join(import.meta.dirname, "../../..");
 
 /** Starts a role that serves as a process of its own; settles when it is alive, ready or not. */
 export async function startRole(
-	role: "receive" | "archive" | "notify",
+	role: "receive" | "archive" | "notify" | "operator" | "api",
 	options: RoleOptions & {
 		name: string;
 		/** A temporary folder for its files; goes with it. */

@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import {
+	type ConnectionOptions,
+	connect,
+	type NatsConnection,
+} from "@nats-io/transport-node";
 import { pino } from "pino";
-import { answerRoles } from "../../../ingest/archive/stream-maker.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
 import { freePort } from "../../../local/machine/ports.ts";
 import { nats, natsConfigText, natsUrl } from "../../../local/servers/nats.ts";
@@ -12,6 +15,7 @@ import {
 	type NatsRole,
 	natsRoles,
 } from "../../../operator/install/nats-users.ts";
+import { answerRoles } from "../../../packages/streams/stream-maker.ts";
 
 export { startControlPlane, type TestControlPlane } from "./control-plane.ts";
 
@@ -71,6 +75,22 @@ export async function startNats(
 	});
 }
 
+/** As a role's user, by the plain client: whoever asks hears what is refused. */
+export function connectAs(
+	{ urlFor }: Pick<TestNats, "urlFor">,
+	role: NatsRole,
+): Promise<NatsConnection> {
+	return connectTo(urlFor(role), { inboxPrefix: `_INBOX_${role}` });
+}
+
+function connectTo(
+	url: string,
+	options: ConnectionOptions,
+): Promise<NatsConnection> {
+	const { host: servers, username: user, password: pass } = new URL(url);
+	return connect({ servers, user, pass, ...options });
+}
+
 /** As whom tests connect as the user `admin` to ask archive. People's programs have the client's own inbox. */
 const testNames = ["test", "bench"];
 
@@ -84,10 +104,10 @@ function letAnswer(config: ReturnType<typeof JSON.parse>, names: string[]) {
 
 /** Makes the roles' streams when they ask, as an archive does, since most tests have none. Undefined if it may not connect. */
 async function playMaker(url: string): Promise<NatsConnection | undefined> {
-	const { host, username: user, password: pass } = new URL(url);
-	const connection = await connect({
-		...{ servers: host, user, pass, inboxPrefix: "_INBOX_archive" },
-		...{ maxReconnectAttempts: -1, reconnectTimeWait: 100 },
+	const connection = await connectTo(url, {
+		inboxPrefix: "_INBOX_archive",
+		maxReconnectAttempts: -1,
+		reconnectTimeWait: 100,
 	}).catch(() => undefined);
 	if (!connection) return undefined;
 	const log = pino({ level: "silent" });

@@ -1,4 +1,4 @@
-import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
+import type { ObjectStoreSettings } from "../../../packages/bucket/s3-client.ts";
 import type { TestS3 } from "./servers.ts";
 
 /** How the gateway's bucket is reached, with its credentials in the environment, where the SDK finds them. */

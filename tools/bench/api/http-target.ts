@@ -1,16 +1,12 @@
 import http from "node:http";
 import https from "node:https";
+import { median } from "../measure/measurement.ts";
 
 export interface Call {
 	method: string;
 	path: string;
 	type?: string;
 	body?: unknown;
-}
-
-export interface Latencies {
-	p50Ms: number;
-	p99Ms: number;
 }
 
 /** A server to call in a closed loop over keep-alive connections. */
@@ -36,10 +32,11 @@ export class HttpTarget {
 		this.#agent = ca ? new https.Agent({ ...kept, ca }) : new http.Agent(kept);
 	}
 
+	/** Returns the median latency, in milliseconds. */
 	async measure(
 		callOf: (number: number) => Call,
 		forMs: number,
-	): Promise<Latencies> {
+	): Promise<number> {
 		const latenciesMs: number[] = [];
 		const beginMs = performance.now() + warmUpMs;
 		const endMs = beginMs + forMs;
@@ -53,10 +50,7 @@ export class HttpTarget {
 			}
 		};
 		await Promise.all(Array.from({ length: this.#connections }, worker));
-		const sorted = latenciesMs.sort((a, b) => a - b);
-		const at = (share: number) =>
-			sorted[Math.floor(sorted.length * share)] ?? 0;
-		return { p50Ms: at(0.5), p99Ms: at(0.99) };
+		return median(latenciesMs);
 	}
 
 	/** Returns the answer's body. Throws if the status isn't 2xx. */

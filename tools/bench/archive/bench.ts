@@ -78,7 +78,6 @@ async function oneSource(say: Say): Promise<Measurement[]> {
 			Parquet.map((round) => round[of]),
 			goal,
 		);
-	const read = all("readUsPerEvent");
 	return [
 		against("throughput", "events/s", "eventsPerSecond"),
 		// 170,000 events/s of one core.
@@ -88,24 +87,16 @@ async function oneSource(say: Say): Promise<Measurement[]> {
 			"cpuUsPerEvent",
 			isOrdinary ? { atMost: 5.88 } : undefined,
 		),
-		compared(
-			"CPU, against reading the stream and Parquet, both alone",
+		figure(
+			"CPU of reading the stream alone",
+			all("readUsPerEvent"),
 			"µs/event",
-			all("cpuUsPerEvent"),
-			Parquet.map(({ cpuUsPerEvent }, round) => cpuUsPerEvent + read[round]!),
 		),
-		figure("CPU of reading the stream alone", read, "µs/event"),
 		figure(
 			"bodies, of one core",
 			all("cpuUsPerEvent").map((us) => bodyBytes / us),
 			"MB/s",
 			isOrdinary ? undefined : { atLeast: 250 },
-		),
-		compared(
-			"throughput of the last fifth, against the first",
-			"events/s",
-			all("lastFifth"),
-			all("firstFifth"),
 		),
 		figure("peak memory", all("peakMiB"), "MiB", { atMost: 256 }),
 		figure("in S3", all("bytesPerEvent"), "bytes/event"),

@@ -5,6 +5,7 @@ import { processEnvironment } from "../../../operator/install/process-environmen
 import { connectNats } from "../../../packages/service/nats/connection.ts";
 import { makeRoomForInput } from "../../../packages/service/nats/input-room.ts";
 import { Settings } from "../../../packages/service/settings.ts";
+import { archiveEnv } from "../../../test/support/servers/archive-servers.ts";
 import {
 	startNats,
 	startS3,
@@ -55,12 +56,7 @@ export async function startArchive(
 	env: Record<string, string> = {},
 ): Promise<TidemillProcess> {
 	const archive = startTidemill(["archive"], {
-		NATS_URL: nats.urlFor("archive"),
-		S3_ENDPOINT: s3.endpoint,
-		S3_BUCKET: s3.bucket,
-		AWS_REGION: s3.region,
-		AWS_ACCESS_KEY_ID: s3.accessKeyId,
-		AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+		...archiveEnv({ nats, s3 }),
 		...processEnvironment.archive,
 		...env,
 	});

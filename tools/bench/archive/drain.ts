@@ -18,9 +18,6 @@ export interface Cost {
 
 export interface Drained extends Cost {
 	gatewayCpuUsPerEvent: number;
-	/** Events per second in the first fifth of the stream, and in the last that was waited for. */
-	firstFifth: number;
-	lastFifth: number;
 	peakMiB: number;
 	bytesPerEvent: number;
 }
@@ -39,29 +36,21 @@ export async function drain(
 		const before = await cpu();
 		const startMs = performance.now();
 		let left = frames;
-		const secondsUntil = async (share: number) => {
-			// Archive purges what it has archived.
-			while (left > frames * share) {
-				await delay(pollMs);
-				left = (await streams.info(stream)).state.messages;
-			}
-			return (performance.now() - startMs) / 1000;
-		};
-		const firstSeconds = await secondsUntil(0.8);
-		const beforeLast = await secondsUntil(shareLeft + 0.2);
-		const seconds = await secondsUntil(shareLeft);
+		// Archive purges what it has archived.
+		while (left > frames * shareLeft) {
+			await delay(pollMs);
+			left = (await streams.info(stream)).state.messages;
+		}
+		const seconds = (performance.now() - startMs) / 1000;
 		const after = await cpu();
 		const events = (frames - left) * eventsOfFrame;
 		const [cpuUsPerEvent, gatewayCpuUsPerEvent] = after.map(
 			(ms, index) => ((ms - before[index]!) * 1000) / events,
 		) as [number, number];
-		const fifth = frames * eventsOfFrame * 0.2;
 		return {
 			eventsPerSecond: events / seconds,
 			cpuUsPerEvent,
 			gatewayCpuUsPerEvent,
-			firstFifth: fifth / firstSeconds,
-			lastFifth: fifth / (seconds - beforeLast),
 			peakMiB: (await memory(pid)).peakBytes / 1024 ** 2,
 			bytesPerEvent: (await objectBytes(s3)) / events,
 		};

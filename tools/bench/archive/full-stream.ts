@@ -82,6 +82,6 @@ export async function fillStream(
 	}
 }
 
-function keyOf(source: number): string {
+export function keyOf(source: number): string {
 	return source.toString(16).padStart(32, "0");
 }

@@ -4,8 +4,8 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { DateObjects } from "../../../ingest/archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../../ingest/archive/ledger/ledger-snapshots.ts";
-import { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
-import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
+import { objectKeys } from "../../../packages/bucket/object-keys.ts";
+import { S3ObjectStore } from "../../../packages/bucket/s3-object-store.ts";
 import type { TestS3 } from "../../../test/support/servers/servers.ts";
 import { accessStore } from "../../../test/support/servers/store-access.ts";
 import {
@@ -42,38 +42,16 @@ export async function allWork(say: Say): Promise<Measurement[]> {
 		{
 			count: roundsOf(3),
 			say,
-			text: ({ peakMiB, bursts }) =>
-				`${peakMiB.toFixed(0)} MiB, ${bursts.length} bursts`,
+			text: (peakMiB) => `${peakMiB.toFixed(0)} MiB`,
 		},
 	);
-	const all = (of: "peakMiB" | "seconds") => archive.map((each) => each[of]);
 	return [
-		figure("peak memory under all its work", all("peakMiB"), "MiB", {
-			atMost: 256,
-		}),
-		figure(
-			"bursts of 400,000 events",
-			archive.map(({ bursts }) => bursts.length),
-			"",
-		),
-		figure(
-			"longest burst",
-			archive.map(({ bursts }) => Math.max(...bursts)),
-			"s",
-		),
-		figure("until all was compacted", all("seconds"), "s"),
+		figure("peak memory under all its work", archive, "MiB", { atMost: 256 }),
 	];
 }
 
-interface Worked {
-	peakMiB: number;
-	/** Seconds until each was archived. */
-	bursts: number[];
-	/** Until all dates were compacted. */
-	seconds: number;
-}
-
-async function workOn({ connection, nats, s3 }: DataPlane): Promise<Worked> {
+/** Returns the most memory that it took, in MiB. */
+async function workOn({ connection, nats, s3 }: DataPlane): Promise<number> {
 	await writeClosedDates(s3);
 	await fillStream(connection, framesOfBurst);
 	const archive = await startArchive(nats, s3, {
@@ -84,16 +62,12 @@ async function workOn({ connection, nats, s3 }: DataPlane): Promise<Worked> {
 		archive.onLine = (line) => {
 			if (JSON.parse(line).msg === "compacted a date") compacted++;
 		};
-		const startMs = performance.now();
-		const bursts: number[] = [];
 		do {
-			bursts.push(await secondsToArchive(connection));
+			await untilArchived(connection);
 			await delay(pauseMs);
 			if (compacted < dates.length) await fillStream(connection, framesOfBurst);
 		} while (compacted < dates.length);
-		const { peakBytes } = await memory(archive.child.pid!);
-		const seconds = (performance.now() - startMs) / 1000;
-		return { peakMiB: peakBytes / 1024 ** 2, bursts, seconds };
+		return (await memory(archive.child.pid!)).peakBytes / 1024 ** 2;
 	} finally {
 		archive.child.kill();
 		await archive.ended;
@@ -102,7 +76,7 @@ async function workOn({ connection, nats, s3 }: DataPlane): Promise<Worked> {
 
 /** The state that an archive with a former stream leaves. */
 async function writeClosedDates(s3: TestS3): Promise<void> {
-	const keys = new ObjectKeys("tidemill");
+	const keys = objectKeys("tidemill");
 	await writeObjects(s3, keys, dates);
 	const { signal } = new AbortController();
 	const store = new S3ObjectStore(
@@ -133,10 +107,9 @@ async function writeClosedDates(s3: TestS3): Promise<void> {
 	store.close();
 }
 
-/** Seconds until nearly all of a burst is archived. The last cut isn't full, so it waits for its age. */
-async function secondsToArchive(connection: NatsConnection): Promise<number> {
+/** Until nearly all of a burst is archived. The last cut isn't full, so it waits for its age. */
+async function untilArchived(connection: NatsConnection): Promise<void> {
 	const { streams } = await jetstreamManager(connection);
-	const startMs = performance.now();
 	for await (const { config } of streams.list()) {
 		if (!config.name.startsWith("tidemill-frames-0-")) continue;
 		for (;;) {
@@ -145,5 +118,4 @@ async function secondsToArchive(connection: NatsConnection): Promise<number> {
 			await delay(pollMs);
 		}
 	}
-	return (performance.now() - startMs) / 1000;
 }

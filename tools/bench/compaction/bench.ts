@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DateObjects } from "../../../ingest/archive/ledger/date-objects.ts";
-import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
-import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
+import { CompactionStore } from "../../../ingest/lake/compaction/record.ts";
 import { ManifestObjects } from "../../../ingest/lake/manifest/manifest-objects.ts";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
+import type { ObjectStoreSettings } from "../../../packages/bucket/s3-client.ts";
+import { S3ObjectStore } from "../../../packages/bucket/s3-object-store.ts";
 import type {
 	Manifest,
 	ManifestDate,
@@ -14,7 +15,7 @@ import { startS3 } from "../../../test/support/servers/servers.ts";
 import { accessStore } from "../../../test/support/servers/store-access.ts";
 import { temporaryDirectory } from "../../../test/support/servers/test-server.ts";
 import { load } from "../load/load-process.ts";
-import { bodyBytes } from "../load/objects.ts";
+import { bodyBytes, manifestOfDates } from "../load/objects.ts";
 import { type Bench, compared, figure } from "../measure/measurement.ts";
 import {
 	costOf,
@@ -89,7 +90,10 @@ export const bench: Bench = {
 };
 
 async function manifestOf(store: S3ObjectStore): Promise<Manifest> {
-	const objects = new ManifestObjects(store);
+	const objects = new ManifestObjects({
+		store,
+		replaced: new CompactionStore(store),
+	});
 	const found: ManifestDate[] = [];
 	for (const date of dates)
 		found.push(
@@ -99,7 +103,7 @@ async function manifestOf(store: S3ObjectStore): Promise<Manifest> {
 				3600,
 			),
 		);
-	return manifest(found);
+	return manifestOfDates(found);
 }
 
 async function singleManifest(
@@ -110,22 +114,9 @@ async function singleManifest(
 	for await (const { bytes } of store.list(key)) {
 		const url = await store.presign(key, 3600);
 		const objects = [{ key, url, rows, bytes }];
-		return manifest([{ date: dates[0]!, rows, objects }]);
+		return manifestOfDates([{ date: dates[0]!, rows, objects }]);
 	}
 	throw new Error(`There is no object ${key}`);
-}
-
-function manifest(found: ManifestDate[]): Manifest {
-	return {
-		version: 1,
-		run: "",
-		...source,
-		snapshotTime: new Date().toISOString(),
-		closedThrough: dates.at(-1)!,
-		expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
-		asked: { extent: "Whole" },
-		dates: found,
-	};
 }
 
 /** The cost of a process that compacts all dates, including its start. */

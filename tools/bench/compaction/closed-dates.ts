@@ -1,9 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DuckDBInstance } from "@duckdb/node-api";
 import type { IndexedObject } from "../../../ingest/archive/ledger/date-objects.ts";
-import type { ObjectKeys } from "../../../ingest/archive/s3/object-keys.ts";
-import { rowGroupSize } from "../../../ingest/lake/compaction/output-size.ts";
+import { rowGroupSize } from "../../../ingest/lake/objects/parquet-size.ts";
+import type { ObjectKeys } from "../../../packages/bucket/object-keys.ts";
 import {
 	addDays,
 	datesBetween,
@@ -12,7 +11,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import type { TestS3 } from "../../../test/support/servers/servers.ts";
-import { bodyBytes, writeEventObject } from "../load/objects.ts";
+import { bodyBytes, withDuckDB, writeEventObject } from "../load/objects.ts";
 
 /** One cut a minute. */
 export const objectsOfDay = 24 * 60;
@@ -54,20 +53,18 @@ export async function writeObjects(
 	dates: readonly UtcDate[],
 	single?: string,
 ): Promise<void> {
-	const instance = await DuckDBInstance.create(":memory:");
-	const connection = await instance.connect();
-	const write = async (
-		key: string,
-		date: UtcDate,
-		from: number,
-		to: number,
-	) => {
-		const file = join(s3.bucketDirectory, key);
-		await mkdir(dirname(file), { recursive: true });
-		const rows = { date, from, to, stepMs: dayMs / rowsOfDay };
-		await writeEventObject(connection, file, rows, rowsOfGroup);
-	};
-	try {
+	await withDuckDB(async (connection) => {
+		const write = async (
+			key: string,
+			date: UtcDate,
+			from: number,
+			to: number,
+		) => {
+			const file = join(s3.bucketDirectory, key);
+			await mkdir(dirname(file), { recursive: true });
+			const rows = { date, from, to, stepMs: dayMs / rowsOfDay };
+			await writeEventObject(connection, file, rows, rowsOfGroup);
+		};
 		for (const date of dates)
 			for (const { first } of objectsOf()) {
 				const from = first * rowsOfObject;
@@ -76,8 +73,5 @@ export async function writeObjects(
 			}
 		// All its rows have one date, since a load checks that a day's objects hold only that day.
 		if (single) await write(single, dates[0]!, 0, dates.length * rowsOfDay);
-	} finally {
-		connection.closeSync();
-		instance.closeSync();
-	}
+	});
 }

@@ -3,12 +3,12 @@ import { dirname } from "node:path";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { LedgerIndex } from "../../../ingest/archive/ledger/ledger-index.ts";
-import type { ObjectStoreSettings } from "../../../ingest/archive/s3/s3-client.ts";
-import { S3ObjectStore } from "../../../ingest/archive/s3/s3-object-store.ts";
 import { ArchiveMetrics } from "../../../ingest/archive/write/archive-metrics.ts";
 import { Tombstones } from "../../../ingest/archive/write/tombstones.ts";
 import { Compactor } from "../../../ingest/lake/compaction/compactor.ts";
 import type { DueDate } from "../../../ingest/lake/compaction/due-dates.ts";
+import type { ObjectStoreSettings } from "../../../packages/bucket/s3-client.ts";
+import { S3ObjectStore } from "../../../packages/bucket/s3-object-store.ts";
 
 /** The dates to compact, and the bucket. */
 export interface CompactionWork {

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { figure, type Measurement } from "../measure/measurement.ts";
-import type { ProcessCost } from "../measure/process-cost.ts";
 import { roundsOf } from "../measure/rounds.ts";
 import { load } from "./load-process.ts";
 import { manifestOf, upload, writeEventFiles } from "./objects.ts";
@@ -36,26 +35,14 @@ export async function newMinutes({
 		});
 	const whole = await run(minutes - rounds);
 	say(`the day into ${name}: ${whole.seconds.toFixed(1)} s`);
-	const costs: ProcessCost[] = [];
+	const seconds: number[] = [];
 	for (let round = 1; round <= rounds; round++) {
 		const cost = await run(minutes - rounds + round);
-		costs.push(cost);
+		seconds.push(cost.seconds);
 		say(`${name}, round ${round} of ${rounds}: ${cost.seconds.toFixed(2)} s`);
 	}
-	const again = await run(minutes);
 	return [
 		figure(`the whole day into ${name}`, whole.seconds, "s"),
-		figure(
-			`one new minute into ${name}`,
-			costs.map(({ seconds }) => seconds),
-			"s",
-			goals.minute,
-		),
-		figure(`nothing new into ${name}`, again.seconds, "s"),
-		figure(
-			`peak memory of a minute into ${name}`,
-			costs.map(({ peakBytes }) => peakBytes / 1e6),
-			"MB",
-		),
+		figure(`one new minute into ${name}`, seconds, "s", goals.minute),
 	];
 }

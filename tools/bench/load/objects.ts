@@ -129,11 +129,15 @@ export function manifestOf(objects: readonly DatedObject[]): Manifest {
 		rows: dated.reduce((sum, { rows }) => sum + rows, 0),
 		objects: dated.map(({ date: _, ...object }) => object),
 	}));
+	return manifestOfDates(dates);
+}
+
+export function manifestOfDates(dates: ManifestDate[]): Manifest {
 	return {
 		version: 1,
 		run: "",
 		account: "bench",
-		sourceKey: "0".repeat(32),
+		sourceKey: "5a".repeat(16),
 		snapshotTime: new Date().toISOString(),
 		closedThrough: dates.at(-1)!.date,
 		expiresAt: new Date(Date.now() + 3_600_000).toISOString(),

@@ -106,20 +106,6 @@ export function median(values: readonly number[]): number {
 	return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
-/** Slope of the line that fits the points best (least squares). */
-export function slope(
-	points: readonly (readonly [x: number, y: number])[],
-): number {
-	const mean = (values: number[]) =>
-		values.reduce((sum, value) => sum + value, 0) / values.length;
-	const x = mean(points.map(([x]) => x));
-	const y = mean(points.map(([, y]) => y));
-	return (
-		mean(points.map(([px, py]) => (px - x) * (py - y))) /
-		mean(points.map(([px]) => (px - x) ** 2))
-	);
-}
-
 /** The smallest value that at least this share of the values doesn't exceed. */
 export function percentile(values: readonly number[], share: number): number {
 	const sorted = values.toSorted((a, b) => a - b);

@@ -4,6 +4,7 @@ import {
 	pipelineKind,
 	sourceKind,
 } from "../../../crds/generated/types.ts";
+import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";
 import { kinds } from "../../../packages/kube/kinds.ts";
 import type {
@@ -86,12 +87,8 @@ function indexes(count: number): number[] {
 	return Array.from({ length: count }, (_, index) => index);
 }
 
-async function inParallel(tasks: (() => Promise<unknown>)[]): Promise<void> {
-	const queue = tasks.values();
-	const work = async () => {
-		for (const task of queue) await task();
-	};
-	await Promise.all(Array.from({ length: 16 }, work));
+function inParallel(tasks: (() => Promise<unknown>)[]): Promise<unknown> {
+	return mapConcurrently(tasks, 16, (task) => task());
 }
 
 /** Applies like `kubectl apply --server-side`. */

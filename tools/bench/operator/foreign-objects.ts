@@ -2,10 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import {
-	destinationKind,
-	pipelineKind,
-	type Run,
-	runKind,
 	type Source,
 	sourceKind,
 	trackingPlanKind,
@@ -20,22 +16,12 @@ import type {
 	KubeObject,
 	ResourceKind,
 } from "../../../packages/kube/resource.ts";
-import {
-	figure,
-	type Measurement,
-	percentile,
-	type Say,
-} from "../measure/measurement.ts";
+import { figure, type Measurement, type Say } from "../measure/measurement.ts";
 import { memory } from "../measure/process-cost.ts";
 import { apply } from "./creation.ts";
-import {
-	destination,
-	namespace,
-	pipeline,
-	source,
-	volumeClaim,
-} from "./objects.ts";
+import { namespace, source } from "./objects.ts";
 import type { OperatorProcess } from "./operator-process.ts";
+import { until } from "./watch.ts";
 
 const foreign = "foreign";
 const count = Number(process.env.BENCH_OBJECTS || 400);
@@ -75,15 +61,6 @@ const foreignObjects: Record<string, (index: number) => Objects> = {
 		};
 		return [[trackingPlanKind, plan]];
 	},
-	"ConfigMaps of 1 MB": (i) => [
-		[
-			kinds.configMap,
-			{
-				metadata: { name: `schema-${i}`, namespace: foreign, labels },
-				data: { schema: "x".repeat(1_000_000) },
-			} as KubeObject,
-		],
-	],
 };
 
 function secret(index: number): KubeObject {
@@ -111,7 +88,7 @@ function withToken(name: string, namespace: string, secretName: string) {
 	} as KubeObject;
 }
 
-/** What objects of one account cost the operator, and another account whose Runs and tokens it looks after. */
+/** What objects of one account cost the operator, and another account whose tokens it looks after. */
 export async function measureForeignObjects({
 	client,
 	nats,
@@ -133,18 +110,12 @@ export async function measureForeignObjects({
 		await operator.stop();
 		operator = await start();
 		await delay(15_000);
-		const { residentBytes, peakBytes } = await memory(operator.pid);
-		return { resident: residentBytes / 2 ** 20, peak: peakBytes / 2 ** 20 };
+		return resident();
 	};
+	const resident = async () =>
+		(await memory(operator.pid)).residentBytes / 2 ** 20;
 	const alone = await restarted();
-	const runMs = await own.runMs();
-	const tokenMs = await own.tokenMs();
-	const figures = [
-		figure("resident memory without them", alone.resident, "MiB"),
-		figure("peak of a start without them", alone.peak, "MiB"),
-		figure("create a Run to its Job, median, without them", runMs, "ms"),
-		figure("a token's change to its route, without them", tokenMs, "ms"),
-	];
+	const figures = [figure("resident memory without them", alone, "MiB")];
 	const parts = process.env.BENCH_OBJECT_KINDS?.split(",");
 	for (const [what, objectsOf] of Object.entries(foreignObjects)) {
 		if (parts && !parts.some((part) => what.includes(part))) continue;
@@ -158,39 +129,21 @@ export async function measureForeignObjects({
 		const duringMs = await own.tokenMs();
 		await creating;
 		await delay(15_000);
-		const now = await memory(operator.pid);
-		const after = await restarted();
-		const added = now.residentBytes / 2 ** 20 - alone.resident;
+		const added = [(await resident()) - alone, (await restarted()) - alone];
+		const [now, after] = added as [number, number];
+		const tokenMs = await own.tokenMs();
+		const about = `${count} ${what}`;
+		const goal = { atMost: 32 };
 		figures.push(
-			figure(`${count} ${what}: resident memory they add`, added, "MiB", {
-				atMost: 32,
+			figure(`${about}: resident memory they add`, now, "MiB", goal),
+			figure(`${about}: and after a restart`, after, "MiB", goal),
+			figure(`${about}: a token's change to its route`, tokenMs, "ms", {
+				atMost: 1_000,
 			}),
-			figure(
-				`${count} ${what}: and after a restart`,
-				after.resident - alone.resident,
-				"MiB",
-				{ atMost: 32 },
-			),
-			figure(`${count} ${what}: peak`, now.peakBytes / 2 ** 20, "MiB"),
-			figure(`${count} ${what}: peak of a restart`, after.peak, "MiB"),
-			figure(
-				`${count} ${what}: create a Run to its Job`,
-				await own.runMs(),
-				"ms",
-			),
-			figure(
-				`${count} ${what}: a token's change to its route`,
-				await own.tokenMs(),
-				"ms",
-				{ atMost: 1_000 },
-			),
-			figure(`${count} ${what}: the same while they come`, duringMs, "ms"),
+			figure(`${about}: the same while they come`, duringMs, "ms"),
 		);
 		say(
-			figures
-				.slice(-7)
-				.map(({ metric, value }) => `${metric} ${Math.round(value)}`)
-				.join("; "),
+			`${about}: ${Math.round(now)} and ${Math.round(after)} MiB; ${Math.round(tokenMs)} and ${Math.round(duringMs)} ms`,
 		);
 		await mapConcurrently(made, 16, ([kind, { metadata }]) =>
 			client.delete(kind, metadata.name, metadata.namespace),
@@ -200,11 +153,10 @@ export async function measureForeignObjects({
 	return figures;
 }
 
-/** The account whose service must not suffer: a Source with a token, and a Pipeline. */
+/** The account whose service must not suffer: a Source with a token. */
 class OwnAccount {
 	readonly #client: KubeClient;
 	readonly #nats: NatsConnection;
-	#runs = 0;
 	#tokens = 0;
 
 	constructor(client: KubeClient, nats: NatsConnection) {
@@ -215,57 +167,38 @@ class OwnAccount {
 	async create(): Promise<void> {
 		const client = this.#client;
 		await this.#writeToken();
-		await apply(client, kinds.persistentVolumeClaim, volumeClaim);
 		await apply(client, sourceKind, withToken("own", namespace, "own-token"));
-		await apply(client, destinationKind, destination("destination-0"));
-		const manual = pipeline("own", 0, { type: "Manual", timeZone: "UTC" });
-		const { metadata, spec } = manual;
-		await apply(client, pipelineKind, {
-			metadata,
-			spec: { ...spec, sourceRef: { name: "own" } },
-		} as KubeObject);
-		await this.runMs();
-	}
-
-	/** The median of five, in milliseconds. */
-	async runMs(): Promise<number> {
-		const tookMs: number[] = [];
-		for (let i = 0; i < 5; i++) {
-			const name = `own-${this.#runs++}`;
-			const startMs = performance.now();
-			await this.#client.create<Run>(runKind, {
-				metadata: { name, namespace },
-				spec: { pipelineRef: { name: "own" } },
-			} as Run);
-			await this.#until(async () => {
-				const run = await this.#client.get<Run>(runKind, name, namespace);
-				return (run?.status?.phase ?? "Pending") !== "Pending";
-			});
-			tookMs.push(performance.now() - startMs);
-			await this.#until(async () => {
-				const run = await this.#client.get<Run>(runKind, name, namespace);
-				return run?.status?.completionTime !== undefined;
-			});
-		}
-		return percentile(tookMs, 0.5);
+		await until("the own account has a URL", 120_000, async () =>
+			Boolean(await this.#source()),
+		);
 	}
 
 	/** The longest of five changes, in milliseconds. */
 	async tokenMs(): Promise<number> {
-		const found = await this.#client.get<Source>(sourceKind, "own", namespace);
+		const sourceKey = await this.#source();
 		const routes = await new Kvm(this.#nats).open(bucket.routes);
 		const revision = async () =>
-			(await routes.get(routeKey(found!.status!.sourceKey!)))?.revision;
+			(await routes.get(routeKey(sourceKey!)))?.revision;
 		const tookMs: number[] = [];
 		for (let i = 0; i < 5; i++) {
 			const before = await revision();
 			await this.#writeToken();
 			const startMs = performance.now();
-			await this.#until(async () => (await revision()) !== before);
+			await until(
+				"the token is in its route",
+				120_000,
+				async () => (await revision()) !== before,
+			);
 			tookMs.push(performance.now() - startMs);
 			await delay(200);
 		}
 		return Math.max(...tookMs);
+	}
+
+	/** Its key, once it has a URL. */
+	async #source(): Promise<string | undefined> {
+		const found = await this.#client.get<Source>(sourceKind, "own", namespace);
+		return found?.status?.webhookURL && found.status.sourceKey;
 	}
 
 	#writeToken(): Promise<unknown> {
@@ -274,14 +207,5 @@ class OwnAccount {
 			metadata: { name: "own-token", namespace, labels },
 			data: { token: Buffer.from(token).toString("base64") },
 		} as KubeObject);
-	}
-
-	async #until(isTrue: () => Promise<boolean>): Promise<void> {
-		const deadlineMs = performance.now() + 120_000;
-		while (!(await isTrue())) {
-			if (performance.now() > deadlineMs)
-				throw new Error("waited 2 minutes for another account in vain");
-			await delay(5);
-		}
 	}
 }

@@ -3,7 +3,7 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { processEnvironment } from "../../../operator/install/process-environment.ts";
-import { startTidemill } from "../../../test/support/servers/tidemill-process.ts";
+import { startRole } from "../../../test/support/servers/role-server.ts";
 import { namespace } from "./objects.ts";
 
 /** The measured operator. */
@@ -20,35 +20,24 @@ export async function startOperator(servers: {
 }): Promise<OperatorProcess> {
 	const sealKey = join(await mkdtemp(join(tmpdir(), "bench-")), "seal-key");
 	await writeFile(sealKey, randomBytes(32).toString("hex"));
-	const operator = startTidemill(["operator"], {
-		...processEnvironment.operator,
-		KUBECONFIG: servers.kubeconfig,
-		NATS_URL: servers.natsUrl,
-		TIDEMILL_RECEIVE_URL: "https://in.example",
-		TIDEMILL_IMAGE: "tidemill.local/tidemill:bench",
-		WATCH_NAMESPACES: "*",
-		LEASE_NAMESPACE: namespace,
-		HEALTH_PORT: "0",
-		TIDEMILL_SEAL_KEY: sealKey,
-	});
-	const port = await new Promise<number>((resolve, reject) => {
-		operator.onLine = (line) => {
-			const { healthPort, level } = JSON.parse(line);
-			if (healthPort) resolve(healthPort);
-			if (level !== "info") process.stderr.write(`${line}\n`);
-		};
-		void operator.ended.then(({ stderr }) => reject(new Error(stderr)));
+	const { pid, healthUrl, stop } = await startRole("operator", {
+		name: "operator",
+		env: {
+			...processEnvironment.operator,
+			KUBECONFIG: servers.kubeconfig,
+			NATS_URL: servers.natsUrl,
+			TIDEMILL_RECEIVE_URL: "https://in.example",
+			TIDEMILL_IMAGE: "tidemill.local/tidemill:bench",
+			WATCH_NAMESPACES: "*",
+			LEASE_NAMESPACE: namespace,
+			TIDEMILL_SEAL_KEY: sealKey,
+		},
 	});
 	return {
-		pid: operator.child.pid!,
-		metrics: async () => {
-			const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
-			return parse(await answer.text());
-		},
-		stop: async () => {
-			operator.child.kill();
-			await operator.ended;
-		},
+		pid,
+		metrics: async () =>
+			parse(await (await fetch(`${healthUrl}/metrics`)).text()),
+		stop,
 	};
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import {
 	destinationKind,
 	pipelineKind,
@@ -76,4 +77,17 @@ function isReady(object: Reported): boolean {
 		object.status?.observedGeneration === object.metadata.generation &&
 		findCondition(object.status?.conditions, "Ready")?.status === "True"
 	);
+}
+
+export async function until(
+	what: string,
+	timeoutMs: number,
+	isTrue: () => boolean | Promise<boolean>,
+): Promise<void> {
+	const deadlineMs = performance.now() + timeoutMs;
+	while (!(await isTrue())) {
+		if (performance.now() > deadlineMs)
+			throw new Error(`waited ${timeoutMs} ms in vain until ${what}`);
+		await delay(10);
+	}
 }

@@ -113,7 +113,7 @@ export function alternate<Legs extends Record<string, LoadReport>>(
 /** A field of the rounds' reports. */
 export function each(
 	reports: readonly LoadReport[],
-	field: "requestsPerSecond" | "p50Ms" | "p99Ms",
+	field: "requestsPerSecond" | "p99Ms",
 ): number[] {
 	return reports.map((report) => report[field]);
 }

@@ -1,9 +1,4 @@
-import {
-	figure,
-	type Measurement,
-	type Say,
-	slope,
-} from "../measure/measurement.ts";
+import { figure, type Measurement, type Say } from "../measure/measurement.ts";
 import { memory as processMemory } from "../measure/process-cost.ts";
 import type { Contenders } from "./contenders.ts";
 import { load } from "./leg.ts";
@@ -18,7 +13,7 @@ export async function memory(
 	say: Say,
 ): Promise<Measurement[]> {
 	const legs = Math.max(4, Math.round((memoryMinutes * 60_000) / legMs));
-	const resident: [minute: number, megabytes: number][] = [];
+	const resident: number[] = [];
 	let events = 0;
 	for (let leg = 1; leg <= legs; leg++) {
 		const { answers } = await load(receive, {
@@ -28,27 +23,17 @@ export async function memory(
 		});
 		events += answers;
 		const { residentBytes } = await processMemory(pids.receive);
-		resident.push([(leg * legMs) / 60_000, residentBytes / 1e6]);
+		resident.push(residentBytes / 1e6);
 		await emptyStreams();
 		if (leg % Math.ceil(legs / 10) === 0)
 			say(
 				`${((leg * legMs) / 60_000).toFixed(1)} min of full load, ${(events / 1e6).toFixed(1)} million events: ${(residentBytes / 1e6).toFixed(1)} MB resident`,
 			);
 	}
-	// In the first third the heap is still finding its size.
-	const settled = resident.slice(Math.floor(legs / 3));
 	const after = `${((legs * legMs) / 60_000).toFixed(1)} min of full load`;
 	return [
-		figure(
-			`resident memory, most in ${after}`,
-			Math.max(...resident.map(([, megabytes]) => megabytes)),
-			"MB",
-			{ atMost: 200 },
-		),
-		figure(
-			`its slope over the last two thirds of ${after}`,
-			slope(settled),
-			"MB a minute",
-		),
+		figure(`resident memory, most in ${after}`, Math.max(...resident), "MB", {
+			atMost: 200,
+		}),
 	];
 }

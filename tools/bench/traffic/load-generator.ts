@@ -1,10 +1,10 @@
 import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { type RequestsOrder, requestsOf } from "./requests.ts";
 
 /** The result of one leg of load. */
 export interface LoadReport {
 	requestsPerSecond: number;
-	p50Ms: number;
 	p99Ms: number;
 	/** All answers, those of the warm-up included. */
 	answers: number;
@@ -67,7 +67,6 @@ class LoadGenerator {
 			sorted[Math.floor(sorted.length * share)] ?? 0;
 		return {
 			requestsPerSecond: sorted.length / (tookMs / 1000),
-			p50Ms: at(0.5),
 			p99Ms: at(0.99),
 			answers: this.#answers,
 			failures: this.#failures,
@@ -163,10 +162,6 @@ function isOK(answer: Buffer): boolean {
 function lengthOf(answer: string): number {
 	const contentLength = /\r\ncontent-length: (\d+)\r\n/i.exec(answer);
 	return answer.indexOf("\r\n\r\n") + 4 + Number(contentLength?.[1]);
-}
-
-function pause(ms: number): Promise<void> {
-	return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 const order = JSON.parse(process.argv[2]!) as LoadOrder;

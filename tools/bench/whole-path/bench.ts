@@ -94,7 +94,6 @@ async function closedLoops(
 				each(tuned, "requestsPerSecond"),
 				{ ratioAtLeast: goal },
 			),
-			figure(`99th percentile ${when}`, each(receive, "p99Ms"), "ms"),
 			figure(
 				`age of the oldest event not in S3 ${when}`,
 				receive.map(({ behindMs }) => behindMs),

@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import {
 	startReceiver,
@@ -65,6 +66,5 @@ export function withPath<T>(use: (path: Path) => Promise<T>): Promise<T> {
 
 /** Archive works through what is left after a leg, so that the next one begins with an empty stream. */
 export async function untilArchived({ behindMs }: Path): Promise<void> {
-	while ((await behindMs()) > 0)
-		await new Promise((resolve) => setTimeout(resolve, 200));
+	while ((await behindMs()) > 0) await delay(200);
 }

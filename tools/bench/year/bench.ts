@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
 	type Bench,
 	compared,
@@ -37,7 +37,7 @@ const daysOfWhole = 3;
 const shard = { eventsPerSecond: 5_000, sources: 100 };
 /** By then retention has removed the first dates. */
 const daysOfSize = 36;
-/** The shards of docs/sizing.md for 1,000, 10,000 and 100,000 events/s. */
+/** The shards of docs/reference/figures.md for 1,000, 10,000 and 100,000 events/s. */
 const sizes: (Omit<YearOptions, "days" | "factor"> & {
 	all: number;
 	shards: number;
@@ -157,16 +157,6 @@ async function flatness(
 	year: SimulatedDay[],
 	say: Say,
 ): Promise<Measurement[]> {
-	const home =
-		process.env.TIDEMILL_HOME ||
-		join(import.meta.dirname, "../../../.tidemill");
-	const file = join(home, "year.jsonl");
-	await mkdir(dirname(file), { recursive: true });
-	await writeFile(file, "");
-	await appendFile(
-		file,
-		year.map((day) => `${JSON.stringify(day)}\n`).join(""),
-	);
 	if (days >= 400)
 		await writeFile(
 			join(import.meta.dirname, "../../../docs/year.svg"),
@@ -238,28 +228,14 @@ async function ofKeys(say: Say): Promise<Measurement[]> {
 			`NATS with ${held.keys} idempotency keys: resident ${mib(held.residentBytes)} MiB, at most ${mib(held.peakBytes)}, disk ${mib(held.diskBytes)} MiB`,
 		);
 	});
-	const [none, last] = [looks[0]!, looks.at(-1)!];
 	const full = looks.find(({ keys }) => keys === heldKeys.count)!;
 	const of = `NATS, ${heldKeys.count} idempotency keys`;
-	const each = (bytes: number) => bytes / heldKeys.count;
 	return [
 		figure(`${of}: resident memory`, full.residentBytes / 1024 ** 2, "MiB"),
 		figure(`${of}: disk`, full.diskBytes / 1024 ** 2, "MiB"),
 		figure(
-			`${of}: memory of a key`,
-			each(full.residentBytes - none.residentBytes),
-			"B",
-		),
-		figure(`${of}: disk of a key`, each(full.diskBytes - none.diskBytes), "B"),
-		figure(`${of}: most resident memory`, last.peakBytes / 1024 ** 2, "MiB"),
-		figure(
-			`${of}: resident memory when they have expired`,
-			last.residentBytes / 1024 ** 2,
-			"MiB",
-		),
-		figure(
-			`${of}: disk when they have expired`,
-			last.diskBytes / 1024 ** 2,
+			`${of}: most resident memory`,
+			looks.at(-1)!.peakBytes / 1024 ** 2,
 			"MiB",
 		),
 	];

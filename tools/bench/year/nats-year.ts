@@ -15,6 +15,7 @@ import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { createLog } from "../../../packages/service/log.ts";
 import { connectNats } from "../../../packages/service/nats/connection.ts";
 import { Settings } from "../../../packages/service/settings.ts";
+import { routeWith } from "../../../test/support/examples/route-example.ts";
 import { startNats } from "../../../test/support/servers/servers.ts";
 import { memory } from "../measure/process-cost.ts";
 
@@ -203,18 +204,11 @@ function digestOf(text: string): string {
 }
 
 function routeOf(number: number): Route {
-	return {
-		version: 1,
+	return routeWith(`url ${number}`, digestOf(`source ${number}`), {
 		account: `account-${number % 10}`,
 		source: `source-${number}`,
-		sourceKey: digestOf(`source ${number}`),
-		urlKeyDigest: digestOf(`url ${number}`).repeat(2),
 		shard: number % 10,
-		suspended: false,
-		authorization: { type: "None" },
-		maxBodyBytes: 1024 ** 2,
-		capturedHeaders: [],
-	};
+	});
 }
 
 function ledgerOf(

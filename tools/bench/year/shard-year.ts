@@ -9,22 +9,22 @@ import { ledgerOf } from "../../../ingest/archive/ledger/ledger-index.ts";
 import { LedgerSnapshots } from "../../../ingest/archive/ledger/ledger-snapshots.ts";
 import { ShardLedger } from "../../../ingest/archive/ledger/shard-ledger.ts";
 import { CutLossStore } from "../../../ingest/archive/losses.ts";
-import type { SourceName } from "../../../ingest/archive/s3/object-keys.ts";
 import type { ArchiveSettings } from "../../../ingest/archive/settings.ts";
 import { ArchiveMetrics } from "../../../ingest/archive/write/archive-metrics.ts";
 import { CutStore } from "../../../ingest/archive/write/cut-store.ts";
 import type { NatsProgress } from "../../../ingest/archive/write/nats-progress.ts";
 import { Tombstones } from "../../../ingest/archive/write/tombstones.ts";
+import { AddedLedgers } from "../../../ingest/lake/addition/added-ledgers.ts";
 import { Compactor } from "../../../ingest/lake/compaction/compactor.ts";
 import { CompactionStore } from "../../../ingest/lake/compaction/record.ts";
 import { Lister } from "../../../ingest/lake/lists/lister.ts";
-import { ReleasedLedgers } from "../../../ingest/lake/release/released-ledgers.ts";
 import type { LakeContext } from "../../../ingest/lake/request/context.ts";
 import {
 	deleteSourceObjects,
 	sweepDeleted,
 } from "../../../ingest/lake/retention/deletion.ts";
 import { RetentionKeeper } from "../../../ingest/lake/retention/retention-keeper.ts";
+import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import { streamName } from "../../../packages/contracts/nats.ts";
 import {
 	addDays,
@@ -83,7 +83,7 @@ interface Archive {
 	compactor: Compactor;
 	lister: Lister;
 	retention: RetentionKeeper;
-	released: ReleasedLedgers;
+	released: AddedLedgers;
 }
 
 /**
@@ -106,7 +106,7 @@ export class ShardYear {
 		setLedger: async () => undefined,
 		setShard: async () => undefined,
 		setDeleted: async () => undefined,
-		setReleased: async () => undefined,
+		setAdded: async () => undefined,
 	} as unknown as NatsProgress;
 	/** What the index takes for an object that isn't simulated. */
 	readonly #bytesOfIndexed: number;
@@ -196,6 +196,7 @@ export class ShardYear {
 			}),
 			lister: new Lister({
 				...shared,
+				replaced: new CompactionStore(store),
 				...lists,
 				bucket: settings.bucket,
 				shards: [shard],
@@ -208,7 +209,7 @@ export class ShardYear {
 				metrics,
 				log,
 			}),
-			released: new ReleasedLedgers({
+			released: new AddedLedgers({
 				...shared,
 				progress: async () => this.#progress,
 			}),

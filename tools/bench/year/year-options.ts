@@ -8,7 +8,7 @@ import { dayMs } from "../../../packages/contracts/utc-date.ts";
 import { createLog } from "../../../packages/service/log.ts";
 import { Settings } from "../../../packages/service/settings.ts";
 
-/** Of events with 500 bytes of JSON; docs/sizing.md. */
+/** Of events with 500 bytes of JSON; docs/reference/figures.md. */
 export const bytesOfEvent = { body: 500, frame: 549, row: 120 };
 /** Of a frame that holds 59 events. */
 export const eventsOfFrame = 59;

@@ -1,10 +1,10 @@
+import { ThriftStruct, varint } from "../../../../packages/parquet/thrift.ts";
 import {
 	bytesOf,
 	dataPage,
 	type PlainValues,
 	uncompressedPage,
 } from "./page.ts";
-import { ThriftStruct, varint } from "./thrift.ts";
 
 /** Names and numbers of github.com/apache/parquet-format, src/main/thrift/parquet.thrift. */
 export const physicalType = { INT32: 1, INT64: 2, BYTE_ARRAY: 6 };

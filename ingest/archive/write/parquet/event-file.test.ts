@@ -7,7 +7,7 @@ import { Session } from "../../../../packages/duckdb/session.ts";
 import { readArchivedRows } from "../../../../test/support/examples/archived-rows.ts";
 import { newEvent } from "../../../../test/support/fixtures/data-plane/archive-fixture.ts";
 import { temporaryDirectory } from "../../../../test/support/servers/test-server.ts";
-import { ParquetRewriter } from "../../../lake/compaction/rewriter.ts";
+import { ParquetRewriter } from "../../../lake/objects/parquet-rewriter.ts";
 import { eventFile } from "./event-file.ts";
 
 const { signal } = new AbortController();

@@ -1,11 +1,13 @@
 import { dayMs } from "../../../../packages/contracts/utc-date.ts";
-import type { FrameEvent } from "../../../wire/frame-event.ts";
 import {
-	type ColumnChunk,
-	columnChunk,
-	type ParquetColumn,
-	physicalType,
-} from "./column.ts";
+	columnElement,
+	fileEnd,
+	footerStruct,
+	magic,
+} from "../../../../packages/parquet/footer.ts";
+import { ThriftStruct } from "../../../../packages/parquet/thrift.ts";
+import type { FrameEvent } from "../../../wire/frame-event.ts";
+import { type ColumnChunk, columnChunk, type ParquetColumn } from "./column.ts";
 import {
 	byteArrays,
 	bytesOf,
@@ -14,7 +16,6 @@ import {
 	times,
 	uuidTexts,
 } from "./page.ts";
-import { ThriftStruct } from "./thrift.ts";
 
 /*
  * Parquet made here (github.com/apache/parquet-format): DuckDB takes 3 ms for a file, however small, and hyparquet-writer
@@ -24,8 +25,6 @@ import { ThriftStruct } from "./thrift.ts";
 /** A reader holds one row group. */
 const mostRows = 8_192;
 const mostBytes = 4 * 1024 ** 2;
-
-const magic = Buffer.from("PAR1");
 
 /** A Parquet file of these events, all of one date, sorted by timestamp and id. */
 export async function eventFile(
@@ -54,29 +53,24 @@ export async function eventFile(
 				.i64(6, offset - start),
 		);
 	}
-	const footer = Uint8Array.from(
-		new ThriftStruct()
-			.i32(1, 1)
-			.structs(2, schema())
-			.i64(3, events.length)
-			.structs(4, rowGroups)
-			.binary(6, "tidemill")
-			// Bounds are in the order of the column's type.
-			.structs(
-				7,
-				columns.map(() => new ThriftStruct().struct(1, new ThriftStruct())),
-			)
-			.end(),
-	);
-	const footerBytes = Buffer.alloc(4);
-	footerBytes.writeUInt32LE(footer.length);
-	return Buffer.concat([...parts, footer, footerBytes, magic]);
+	const footer = footerStruct({
+		children: columns.length,
+		elements: columns.map(([name, type]) => columnElement(name, type)),
+		rows: events.length,
+		rowGroups,
+	})
+		.binary(6, "tidemill")
+		// Bounds are in the order of the column's type.
+		.structs(
+			7,
+			columns.map(() => new ThriftStruct().struct(1, new ThriftStruct())),
+		);
+	return Buffer.concat([...parts, fileEnd(footer)]);
 }
 
 /**
- * Types that every Parquet reader and warehouse knows: UTF-8 text, DATE, and TIMESTAMP in UTC with microseconds.
  * The id is text (8-4-4-4-12), since few readers know Parquet's UUID. JSON is text, byte for byte as received, or null. The
- * date is that of the timestamp in UTC. All columns are optional, as DuckDB makes them when it merges files.
+ * date is that of the timestamp in UTC.
  */
 const columns = [
 	["event_id", "text"],
@@ -87,47 +81,6 @@ const columns = [
 	["headers", "text"],
 	["violations", "text"],
 ] as const;
-
-/** ConvertedType and LogicalType of a column. */
-const types = {
-	text: {
-		physical: "BYTE_ARRAY",
-		converted: 0,
-		logical: () => new ThriftStruct().struct(1, new ThriftStruct()),
-	},
-	date: {
-		physical: "INT32",
-		converted: 6,
-		logical: () => new ThriftStruct().struct(6, new ThriftStruct()),
-	},
-	timestamp: {
-		physical: "INT64",
-		converted: 10,
-		logical: () =>
-			new ThriftStruct().struct(
-				8,
-				new ThriftStruct()
-					.true(1)
-					.struct(2, new ThriftStruct().struct(2, new ThriftStruct())),
-			),
-	},
-} as const;
-
-const optional = 1;
-
-function schema(): ThriftStruct[] {
-	const elements = columns.map(([name, type]) => {
-		const { physical, converted, logical } = types[type];
-		return new ThriftStruct()
-			.i32(1, physicalType[physical])
-			.i32(3, optional)
-			.binary(4, name)
-			.i32(6, converted)
-			.struct(10, logical());
-	});
-	const root = new ThriftStruct().binary(4, "root").i32(5, columns.length);
-	return [root, ...elements];
-}
 
 /** Events arrive almost in this order. */
 function byTimeAndId(a: FrameEvent, b: FrameEvent): number {

@@ -17,9 +17,8 @@ import type {
 	TableReference,
 } from "./rest/api.ts";
 import { GoogleAccount, scope, untilStopped } from "./rest/google-account.ts";
-import { googleClient } from "./rest/google-client.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
-import { RestClient } from "./rest/rest-client.ts";
+import { googleClient, RestClient } from "./rest/rest-client.ts";
 import { upload } from "./rest/upload.ts";
 import { StagingBucket } from "./staging-bucket.ts";
 
@@ -236,12 +235,22 @@ export class BigQueryDataset {
 		}
 	}
 
-	/** The first column of the first row that a query job has found. */
-	async firstValue(jobId: string): Promise<unknown> {
-		const [[row] = []] = await this.#job(jobId).getQueryResults({
-			maxResults: 1,
-		});
-		return Object.values(row ?? {})[0];
+	/** What a query job has found, page by page (cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults). */
+	async *resultOf(jobId: string): AsyncGenerator<(string | null)[], undefined> {
+		const { projectId, location } = this.#input;
+		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
+			const page: QueryPage = await this.#client.call({
+				method: "GET",
+				path: `/bigquery/v2/projects/${projectId}/queries/${jobId}`,
+				query: {
+					location,
+					maxResults: "1000",
+					...(pageToken && { pageToken }),
+				},
+			});
+			for (const { f } of page.rows ?? []) yield f.map(({ v }) => v);
+			pageToken = page.pageToken;
+		}
 	}
 
 	/**
@@ -325,6 +334,11 @@ function requireEndpoint(
 			"CredentialsRefused",
 			`The key is of the cloud ${universe.slice(0, 100)}, and the Destination calls googleapis.com. Set spec.bigQuery.${missing}, which the operator's setting TIDEMILL_BIGQUERY_ENDPOINTS must include`,
 		);
+}
+
+interface QueryPage {
+	rows?: { f: { v: string | null }[] }[];
+	pageToken?: string;
 }
 
 /** The client's types have neither the projection nor several states. */

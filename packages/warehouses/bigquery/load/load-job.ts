@@ -59,7 +59,9 @@ export async function completeJob(
 				: job;
 		if (job && nextStepFor(job, tableCreatedMs) === "Done") return job;
 		if (!isOurs) continue;
-		const refusal = new GoogleRefusal(0, job?.status?.errorResult ?? {});
+		const refusal = new GoogleRefusal(0, job?.status?.errorResult ?? {}).with(
+			`BigQuery tells more of its job ${jobId}.`,
+		);
 		const patience = refusal.patience(usualPatience);
 		if (!refusal.isTransient || started >= patience.attempts) throw refusal;
 		await pauseAfter(patience, started, signal);

@@ -6,9 +6,10 @@ import {
 	believed,
 	isSuperseded,
 	type markDuring,
+	ownerOf,
 	pipelineOf,
+	sourceKeyOf,
 } from "../../load/table-mark.ts";
-import { ownerOf, sourceKeyOf } from "../../load/table-owner.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { bigQueryUse } from "./plan.ts";

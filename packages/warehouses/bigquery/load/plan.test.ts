@@ -4,7 +4,7 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type { BigQueryInput } from "../input.ts";
 import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";
-import type { BigQueryTable } from "./rest/api.ts";
+import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 import { labelsOf } from "./table-labels.ts";
 
 const columns: TableColumn[] = [
@@ -19,8 +19,13 @@ const ours = labelsOf({
 	sourceKey: manifestOf().sourceKey,
 });
 const days: LoadDay[] = [
-	{ date: "2026-03-01", rows: 3, objects: [object("a", 1), object("b", 2)] },
-	{ date: "2026-03-02", rows: 0, objects: [] },
+	{
+		date: "2026-03-01",
+		rows: 3,
+		objects: [object("a", 1), object("b", 2)],
+		steps: [],
+	},
+	{ date: "2026-03-02", rows: 0, objects: [], steps: [] },
 ];
 
 function object(key: string, rows: number) {
@@ -145,6 +150,60 @@ test.each<[string, Partial<BigQueryTable>, string]>([
 		});
 	},
 );
+
+test("a table that stays gets the columns that it lacks, and a new one has them all", () => {
+	const header = { name: "header_x_a", from: { header: "x-a" } };
+	const { table } = input();
+	const more = (changes: Partial<LoadInput> = {}) =>
+		input({ table: { ...table, columns: [...columns, header] }, ...changes });
+	const planned = (load: LoadInput, existing?: BigQueryTable) => {
+		const plan = planBigQuery(load, manifestOf(), days, existing);
+		return [plan.table, plan.newFields];
+	};
+	expect(planned(more(), tableWith())).toEqual([
+		"Keep",
+		[{ name: "header_x_a", type: "STRING" }],
+	]);
+	expect(planned(more())).toEqual(["Create", []]);
+	const monthly = tableWith({
+		timePartitioning: { type: "MONTH", field: "date" },
+	});
+	expect(planned(more({ rebuild: true }), monthly)).toEqual(["Replace", []]);
+});
+
+test("only a table that loads have filled may lack a column that all begin with", () => {
+	const [, ...fields] = tableWith().schema!.fields!;
+	const plan = (changes: Partial<BigQueryTable>) =>
+		planBigQuery(
+			input({ adopt: true }),
+			manifestOf(),
+			days,
+			tableWith({ schema: { fields }, ...changes }),
+		);
+	expect(plan({}).newFields).toEqual([{ name: "event_id", type: "STRING" }]);
+	expect(() => plan({ labels: {} })).toThrow('it has no column "event_id"');
+});
+
+test("a full reload replaces a table in which a column that load has found has another type", () => {
+	const found: TableColumn = {
+		name: "Amount",
+		from: { bodyPointer: "/amount", type: "Number" },
+		isFound: true,
+	};
+	const load: LoadInput = {
+		...full,
+		table: { ...full.table, columns: [...full.table.columns, found] },
+	};
+	const { fields } = unpartitioned.schema!;
+	const planned = (...more: BigQueryField[]) =>
+		planBigQuery(load, manifestOf(), days, {
+			...unpartitioned,
+			schema: { fields: [...fields!, ...more] },
+		}).table;
+	expect(planned({ name: "aMOUNT", type: "STRING" })).toBe("Replace");
+	expect(planned({ name: "aMOUNT", type: "FLOAT" })).toBe("Keep");
+	expect(planned()).toBe("Keep");
+});
 
 test("a table that can't get the Destination's key is incompatible", () => {
 	const { destination } = input();

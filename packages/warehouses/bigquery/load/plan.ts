@@ -7,8 +7,11 @@ import {
 	newColumns,
 } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import { requireComplete } from "../../load/table-mark.ts";
-import { type TableUse, useOf } from "../../load/table-owner.ts";
+import {
+	requireComplete,
+	type TableUse,
+	useOf,
+} from "../../load/table-mark.ts";
 import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 import { existingColumns, fieldsOf, wantedColumns } from "./schema.ts";
 import { markFor } from "./table-labels.ts";
@@ -144,12 +147,8 @@ function incompatibilityOf(
 		: `it is not partitioned by day of "${date}"`;
 }
 
-/** A load that replaces all rows leaves the types of columns that load has found: see {@link incompatibility}. */
-function hasOtherTypes(
-	existing: BigQueryTable,
-	{ strategy, table }: LoadInput,
-): boolean {
-	if (strategy !== "FullReload") return false;
+/** A load that replaces all rows leaves the types of columns that load has found: only for it {@link incompatibility} lets them pass. */
+function hasOtherTypes(existing: BigQueryTable, { table }: LoadInput): boolean {
 	const types = new Map(
 		existingColumns(existing).map(({ name, type }) => [
 			name.toLowerCase(),

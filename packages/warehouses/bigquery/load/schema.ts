@@ -1,11 +1,11 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import { missingComments } from "../../load/column-comments.ts";
 import { columnSql } from "../../load/columns.ts";
-import type { ErasableTable } from "../../load/erasing-access.ts";
 import type {
 	ExistingColumn,
 	WantedColumn,
 } from "../../load/incompatibility.ts";
+import type { MarkedTable } from "../../load/row-access.ts";
+import { missingComments } from "../../load/table-comment.ts";
 import type { BigQueryTableOptions } from "../input.ts";
 import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
 
@@ -84,10 +84,10 @@ export function describedFields(
 }
 
 /** A column of REPEATED values can't be NULL, and has an empty array in its place. */
-export function erasableTable({
+export function markedTable({
 	tableReference,
 	schema,
-}: Pick<BigQueryTable, "tableReference" | "schema">): ErasableTable {
+}: Pick<BigQueryTable, "tableReference" | "schema">): MarkedTable {
 	const blanks: Record<string, string | undefined> = {
 		NULLABLE: "NULL",
 		REPEATED: "[]",

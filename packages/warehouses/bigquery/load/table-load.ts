@@ -1,92 +1,87 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { LoadInput } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
-import { passingParquet, widePassingParquet } from "../../../duckdb/memory.ts";
-import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
-import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
-import { defineBodyValues } from "../../load/body-values.ts";
-import {
-	areWide,
-	columnSql,
-	eventRows,
-	limitWriters,
-	type SizedFile,
-} from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { largestValues } from "../../load/largest-values.ts";
-import { type LoadDay, rowsOf, type UnfitRows } from "../../load/load-day.ts";
-import { progressOf } from "../../load/progress.ts";
+import { type LoadDay, rowsOf } from "../../load/load-day.ts";
+import {
+	progressOf,
+	type TableLoad,
+	type TableWork,
+} from "../../load/load-table.ts";
 import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
-import type { DayFiles, WarehouseContext } from "../../load/warehouse.ts";
+import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryInput } from "../input.ts";
 import type { BigQueryDataset } from "./dataset.ts";
-import { unfitBodies, writeJsonRows } from "./json-rows.ts";
-import type { ViewChanges } from "./latest-view.ts";
+import { type ViewChanges, viewChanges } from "./latest-view.ts";
 import { completeJob, untilEnded } from "./load-job.ts";
-import type { OwnedTable } from "./owned-table.ts";
+import { OwnedTable } from "./owned-table.ts";
 import {
 	type BigQueryPlan,
 	isJobOf,
 	isPartition,
 	jobIdOf,
 	type PlannedLoad,
+	planBigQuery,
 } from "./plan.ts";
 import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
 import { GoogleRefusal } from "./rest/google-refusal.ts";
-import { describedFields, fieldsOf, isJson } from "./schema.ts";
+import { describedFields, fieldsOf } from "./schema.ts";
 import { label, labelsOf, tableDigest } from "./table-labels.ts";
 import { lostWith, newTable, taggedColumns } from "./table-options.ts";
+import { isOfJson, writeUpload } from "./upload-file.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;
 
-/** What a Run puts into one table. */
-interface Work {
-	input: LoadInput;
-	manifest: Manifest;
-	/** Gets the plan's days. */
-	files: DayFiles;
+interface Planned extends BigQueryPlan {
+	view: ViewChanges;
+	words: string | undefined;
 }
 
-/** Carries out a plan on one table. Throws {@link GoogleRefusal} or {@link JobFailure}. */
-export class BigQueryLoad {
+/** Loads one table. Throws {@link GoogleRefusal} or {@link JobFailure}. */
+export class BigQueryLoad implements TableLoad<Planned> {
+	readonly #work: TableWork;
 	readonly #dataset: BigQueryDataset;
-	readonly #input: LoadInput;
-	readonly #manifest: Manifest;
-	readonly #files: DayFiles;
 	readonly #context: WarehouseContext;
 	readonly #table: OwnedTable;
+	/** As it was when it got its columns. */
+	#prepared: BigQueryTable | undefined;
+	/** As it is afterwards. */
+	loaded: BigQueryTable | undefined;
 
 	constructor(
 		dataset: BigQueryDataset,
-		table: OwnedTable,
-		{ input, manifest, files }: Work,
+		work: TableWork,
 		context: WarehouseContext,
 	) {
+		this.#work = work;
 		this.#dataset = dataset;
-		this.#input = input;
-		this.#manifest = manifest;
-		this.#files = files;
 		this.#context = context;
-		this.#table = table;
+		this.#table = new OwnedTable(dataset, work.input, work.manifest, context);
 	}
 
-	/**
-	 * Returns the table as it is afterwards.
-	 * @param view Its changes, just before another table takes this one's place and as soon as the table has its columns.
-	 */
-	async carryOut(
-		plan: BigQueryPlan,
-		view: ViewChanges = {},
-	): Promise<BigQueryTable> {
-		const { name } = this.#input.table;
+	async plan(): Promise<Planned> {
+		await this.#dataset.ensure();
+		const { input, manifest } = this.#work;
+		const existing = await this.#table.find();
+		const plan = planBigQuery(input, manifest, this.#work.days, existing);
+		const view = await viewChanges(
+			input,
+			this.#dataset,
+			plan.table === "Replace" ? existing : undefined,
+		);
+		return { ...plan, view, words: view.words };
+	}
+
+	async prepare(plan: Planned): Promise<void> {
+		const { view } = plan;
+		const { name } = this.#work.input.table;
 		if (plan.table === "Replace") {
 			// The table's rows go before the first day comes, so no object may turn out to be broken after that.
 			for (const day of plan.loads.flatMap(({ days }) => days))
-				await this.#files.with([day], async () => undefined);
+				await this.#work.files.with([day], async () => undefined);
 			await this.#requireNothingLost();
 		}
 		if (plan.table === "Keep") await this.#requireTagsKept(plan);
@@ -110,11 +105,18 @@ export class BigQueryLoad {
 				schema: { fields: [...fieldsIn(table), ...newFields] },
 			});
 		await view.after?.();
-		await this.#replace(plan);
-		await this.#keepFields(table);
-		const loaded = await this.#table.mark(markAfter);
+		this.#prepared = table;
+	}
+
+	async finish(): Promise<void> {
+		await this.#keepFields(this.#prepared!);
+		this.loaded = await this.#table.mark(markAfter);
 		await this.#deleteFiles((isOurs) => isOurs);
-		return loaded;
+	}
+
+	async count(): Promise<number | undefined> {
+		const { numRows } = this.loaded!;
+		return numRows === undefined ? undefined : Number(numRows);
 	}
 
 	/** Otherwise a job that an earlier Run left could replace a day after this Run has. */
@@ -122,7 +124,7 @@ export class BigQueryLoad {
 		const jobs = (await this.#dataset.unfinishedJobs()).filter(
 			({ configuration: { labels = {} } }) =>
 				labels[label.table] === this.#jobLabels()[label.table] &&
-				labels[label.run] !== this.#manifest.run,
+				labels[label.run] !== this.#work.manifest.run,
 		);
 		for (const { jobReference } of jobs) {
 			const { jobId } = jobReference;
@@ -139,7 +141,7 @@ export class BigQueryLoad {
 
 	/** Of this Run's jobs or others', which have ended: killed and failed loads leave files in the bucket. */
 	async #deleteFiles(which: (isOurs: boolean) => boolean): Promise<void> {
-		const { run, table } = this.#input;
+		const { run, table } = this.#work.input;
 		await this.#dataset.bucket?.deleteFiles(table.name, (jobId) =>
 			which(isJobOf(run.uid, jobId)),
 		);
@@ -148,7 +150,7 @@ export class BigQueryLoad {
 	/** Throws {@link JobFailure} TableIncompatible for policy tags that a load into a partition may take away, and nobody could put back. */
 	async #requireTagsKept({ loads }: BigQueryPlan): Promise<void> {
 		if (!loads.some(({ table }) => isPartition(table))) return;
-		const { name } = this.#input.table;
+		const { name } = this.#work.input.table;
 		const tagged = taggedColumns(await this.#table.current());
 		const permission = "bigquery.tables.setCategory";
 		if (tagged.length === 0 || (await this.#dataset.may(permission, name)))
@@ -161,11 +163,11 @@ export class BigQueryLoad {
 
 	/** Throws {@link JobFailure} TableIncompatible for what a rebuilt table would lack and people must decide about. */
 	async #requireNothingLost(): Promise<void> {
-		const { name } = this.#input.table;
+		const { name } = this.#work.input.table;
 		const table = await this.#table.current();
 		const lost = [
 			...(table.type === "VIEW" ? [] : await this.#dataset.accessOf(name)),
-			...lostWith(table, this.#input),
+			...lostWith(table, this.#work.input),
 		];
 		if (lost.length > 0)
 			throw new JobFailure(
@@ -176,8 +178,8 @@ export class BigQueryLoad {
 
 	/** @param former the table that it replaces. */
 	async #createTable(former?: BigQueryTable): Promise<BigQueryTable> {
-		const { name, columns } = this.#input.table;
-		const wanted = newTable(this.#input, former);
+		const { name, columns } = this.#work.input.table;
+		const wanted = newTable(this.#work.input, former);
 		const fields = describedFields(wanted, columns) ?? fieldsIn(wanted);
 		const table = await this.#dataset.createTable(name, {
 			...wanted,
@@ -190,11 +192,11 @@ export class BigQueryLoad {
 
 	/** A table's while the load writes to it. */
 	#labels() {
-		const pipeline = pipelineOf(this.#input);
-		return labelsOf(markDuring(undefined, this.#manifest, pipeline));
+		const pipeline = pipelineOf(this.#work.input);
+		return labelsOf(markDuring(undefined, this.#work.manifest, pipeline));
 	}
 
-	async #replace({ loads, emptyDays }: BigQueryPlan): Promise<void> {
+	async publish({ loads, emptyDays }: Planned): Promise<void> {
 		const replace = this.#loads(loads);
 		const empty = emptyDays.map((partition) => async () => {
 			await this.#table.current();
@@ -216,7 +218,7 @@ export class BigQueryLoad {
 			...fieldsIn(before).find(({ name }) => name === field.name),
 		}));
 		if (!isDeepStrictEqual(kept, fields))
-			await this.#dataset.patchTable(this.#input.table.name, {
+			await this.#dataset.patchTable(this.#work.input.table.name, {
 				schema: { fields: kept },
 			});
 	}
@@ -241,7 +243,7 @@ export class BigQueryLoad {
 	}
 
 	async #load(load: PlannedLoad, tableCreatedMs: number): Promise<void> {
-		const { table } = this.#input;
+		const { table } = this.#work.input;
 		const { name } = table;
 		const wanted = rowsOf(load.days);
 		const isJson = isOfJson(table, load.days);
@@ -267,20 +269,11 @@ export class BigQueryLoad {
 		const beforeStart = async () => {
 			await this.#table.current();
 		};
-		const file = join(this.#files.directory, `${load.name}.upload`);
-		// Of each day, from the last time that its objects were read: several jobs may be tried.
-		let unfit: UnfitRows[] | undefined = isJson ? undefined : [];
-		const count = async (found: LoadDay[], session: Session) => {
-			const counts: UnfitRows[] = [];
-			for (const day of found)
-				counts.push(await unfitBodies(day.objects, table, session));
-			unfit = counts;
-		};
+		const file = join(this.#work.files.directory, `${load.name}.upload`);
 		const start = async (jobId: string) => {
 			try {
-				await this.#files.with(load.days, async (days, session) => {
+				await this.#work.files.with(load.days, async (days, session) => {
 					await writeUpload(days, wanted, table, file, session);
-					if (isJson) await count(days, session);
 				});
 				const source = { file, beforeStart };
 				return await this.#dataset.startLoad(
@@ -304,20 +297,13 @@ export class BigQueryLoad {
 				"RowsDiffer",
 				`BigQuery put ${rows} rows into ${load.table}, but ${wanted} were sent`,
 			);
-		// An earlier attempt's job has the rows, but doesn't say which values they lack.
-		if (!unfit) await this.#files.with(load.days, count);
-		for (const [index, day] of load.days.entries()) {
-			if (this.#files.unfitOf(day) === undefined)
-				await this.#files.with([day], async () => undefined);
-			this.#files.addUnfit(day, unfit?.[index] ?? {});
-		}
 	}
 
 	/** A refusal for the size of a row or a value names those that may be meant. */
 	async #withLargest(error: unknown, days: LoadDay[]): Promise<never> {
 		if (!(error instanceof GoogleRefusal) || !error.isOfSize) throw error;
-		const { columns } = this.#input.table;
-		const words = await this.#files.with(days, (found, session) =>
+		const { columns } = this.#work.input.table;
+		const words = await this.#work.files.with(days, (found, session) =>
 			largestValues(found, columns, session),
 		);
 		throw error.with(words);
@@ -329,17 +315,17 @@ export class BigQueryLoad {
 		tableCreatedMs: number,
 		start: (jobId: string) => Promise<BigQueryJob>,
 	): Promise<BigQueryJob> {
-		const { name: table } = this.#input.table;
+		const { name: table } = this.#work.input.table;
 		return completeJob(
 			{ find: (jobId) => this.#dataset.findJob(jobId), start },
-			(attempt) => jobIdOf(this.#manifest, table, name, attempt),
+			(attempt) => jobIdOf(this.#work.manifest, table, name, attempt),
 			tableCreatedMs,
 			this.#context.signal,
 		);
 	}
 
 	#jobLabels() {
-		const { run, table, destination } = this.#input;
+		const { run, table, destination } = this.#work.input;
 		const { dataset } = destination as BigQueryInput;
 		return {
 			[label.run]: run.uid,
@@ -350,55 +336,4 @@ export class BigQueryLoad {
 
 function fieldsIn({ schema }: Pick<BigQueryTable, "schema">): BigQueryField[] {
 	return schema?.fields ?? [];
-}
-
-/**
- * Writes the file that BigQuery loads, of rows in JSON if a column is and of Parquet otherwise, from days' objects on disk and with only the table's columns.
- * Throws {@link JobFailure} ObjectMismatch if it has other rows than planned.
- */
-async function writeUpload(
-	days: LoadDay[],
-	rows: number,
-	table: LoadInput["table"],
-	file: string,
-	session: Session,
-): Promise<void> {
-	const files = days.flatMap(({ objects }) => objects);
-	await limitWriters(session, files, table.columns);
-	const written = await (isOfJson(table, days)
-		? writeJsonRows(files, table, file, session)
-		: writeParquet(files, table, file, session));
-	if (written !== rows)
-		throw new JobFailure(
-			"ObjectMismatch",
-			`The objects of ${days.map(({ date }) => date).join(", ")} gave ${written} rows, but the manifest says ${rows}`,
-		);
-}
-
-/** Whether the rows are uploaded as JSON. No rows are none of JSON, either. */
-function isOfJson(table: LoadInput["table"], days: readonly LoadDay[]) {
-	return days.length > 0 && fieldsOf(table).some(({ type }) => type === "JSON");
-}
-
-function writeParquet(
-	files: readonly SizedFile[],
-	{ columns, options }: LoadInput["table"],
-	file: string,
-	session: Session,
-): Promise<number> {
-	const isEmpty = files.length === 0;
-	// A column of JSON is here only if there are no rows.
-	const stored = columns.filter((column) => !isJson(column, options));
-	const selected = stored.map((column) => {
-		const { name, type, expression } = columnSql(column, columns);
-		// A file would say that the text is JSON, and BigQuery loads no JSON from Parquet.
-		const storedType = type === "JSON" ? "VARCHAR" : type;
-		const value = isEmpty ? "NULL" : `(${expression})`;
-		return `${value}::${storedType} AS ${quoteName(name)}`;
-	});
-	defineBodyValues(session);
-	return session.run(
-		`COPY (SELECT ${selected.join(", ")} ${isEmpty ? "WHERE false" : `FROM ${eventRows(files, columns)}`})` +
-			` TO ${quoteText(file)} (${areWide(columns) ? widePassingParquet : passingParquet})`,
-	);
 }

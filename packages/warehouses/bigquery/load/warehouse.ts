@@ -1,84 +1,52 @@
 import { createHash, randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ErasureMatch } from "../../../contracts/archive.ts";
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
-import { pointerParts } from "../../../service/json-pointer.ts";
-import {
-	type ErasingAccess,
-	type ErasingDialect,
-	erasingSql,
-} from "../../load/erasing-access.ts";
 import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import { ownerOf } from "../../load/table-owner.ts";
+import { loadTable } from "../../load/load-table.ts";
+import {
+	type RowAccess,
+	type RowDialect,
+	statementSql,
+} from "../../load/row-access.ts";
+import { ownerOf } from "../../load/table-mark.ts";
+import type { UnheldValues } from "../../load/value-counts.ts";
 import type {
 	DayFiles,
-	UnheldValues,
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
 } from "../../load/warehouse.ts";
 import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
 import { BigQueryDataset } from "./dataset.ts";
-import { defaultExpiration, tableExpiration } from "./expiration.ts";
-import { unheldBodies } from "./json-rows.ts";
-import { viewChanges } from "./latest-view.ts";
 import { completeJob } from "./load-job.ts";
-import { OwnedTable } from "./owned-table.ts";
-import { bigQueryUse, jobIdOf, partitionOf, planBigQuery } from "./plan.ts";
-import type { WriteDisposition } from "./rest/api.ts";
+import { bigQueryUse, jobIdOf, partitionOf } from "./plan.ts";
+import type { BigQueryJob, WriteDisposition } from "./rest/api.ts";
 import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
-import { erasableTable, existingColumns, wantedColumns } from "./schema.ts";
+import { existingColumns, markedTable, wantedColumns } from "./schema.ts";
 import { markOf } from "./table-labels.ts";
 import { BigQueryLoad } from "./table-load.ts";
+import { defaultExpiration, tableExpiration } from "./table-options.ts";
+import { unheldBodies } from "./upload-file.ts";
 
-const quotationMark = JSON.stringify('"');
-
-const dialect: Omit<ErasingDialect, "table"> = {
+const dialect: Omit<RowDialect, "table"> = {
 	name: (name) => `\`${name}\``,
 	// Of GoogleSQL: its escapes are among JSON's (cloud.google.com/bigquery/docs/reference/standard-sql/lexical#escape_sequences).
 	text: (text) => JSON.stringify(text),
 	date: (date) => `DATE "${date}"`,
-	bodyHas: (body, match, type) =>
-		type === "JSON"
-			? jsonHas(body, match)
-			: bodyHas(body, match, (json) => json),
+	bodyText: (body, type) =>
+		type === "JSON" ? `TO_JSON_STRING(${body})` : body,
+	// Each body that leaves BigQuery takes its time, and few have the value.
+	textHas: (text, pattern) =>
+		`REGEXP_CONTAINS(${text}, ${JSON.stringify(pattern)})`,
+	bodyDigest: (text) => `TO_HEX(SHA256(${text}))`,
 	blankBody: (type) => (type === "JSON" ? `JSON "null"` : `"null"`),
 };
-
-/** Of a column of the type JSON, where JSON_QUERY gives no text. */
-function jsonHas(body: string, match: ErasureMatch): string {
-	return bodyHas(body, match, (json) => `TO_JSON_STRING(${json})`);
-}
-
-function bodyHas(
-	body: string,
-	{ bodyPointer, equals }: ErasureMatch,
-	textOf: (json: string) => string,
-): string {
-	// JSON_VALUE gives a number's text, too, and JSON_QUERY tells it from a string.
-	const has = (path: string) =>
-		`(JSON_VALUE(${body}, ${JSON.stringify(path)}) = ${JSON.stringify(equals)} AND STARTS_WITH(${textOf(`JSON_QUERY(${body}, ${JSON.stringify(path)})`)}, ${quotationMark}))`;
-	return `(${jsonPaths(pointerParts(bodyPointer)).map(has).join(" OR ")})`;
-}
-
-/** Paths of JSON functions (cloud.google.com/bigquery/docs/reference/standard-sql/json_functions#JSONPath_format): a number may be an index or a name. */
-function jsonPaths(parts: readonly string[]): string[] {
-	let paths = ["$"];
-	for (const part of parts) {
-		const steps = [
-			`."${part.replace(/[\\"]/g, "\\$&")}"`,
-			...(/^(0|[1-9][0-9]*)$/.test(part) ? [`[${part}]`] : []),
-		];
-		paths = paths.flatMap((path) => steps.map((step) => path + step));
-	}
-	return paths;
-}
 
 /**
  * A BigQuery dataset. One load job replaces each day's partition, or a whole table. Job ids are
@@ -97,7 +65,7 @@ class BigQueryWarehouse implements Warehouse {
 	async requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
 		await withFailures(`read table ${input.table.name}`, async () => {
 			await this.#dataset.ensure();
-			const existing = await this.#tableOf(input, manifest).find();
+			const existing = await this.#dataset.findTable(input.table.name);
 			if (existing) bigQueryUse(input, manifest, existing);
 		});
 	}
@@ -115,10 +83,6 @@ class BigQueryWarehouse implements Warehouse {
 		});
 	}
 
-	#tableOf(input: LoadInput, manifest: Manifest): OwnedTable {
-		return new OwnedTable(this.#dataset, input, manifest, this.#context);
-	}
-
 	unheld(table: LoadInput["table"], session: Session): UnheldValues[] {
 		return unheldBodies(table, session);
 	}
@@ -130,52 +94,54 @@ class BigQueryWarehouse implements Warehouse {
 		files: DayFiles,
 	): Promise<number | undefined> {
 		return withFailures(`load table ${input.table.name}`, async () => {
-			await this.#dataset.ensure();
-			const table = this.#tableOf(input, manifest);
-			const existing = await table.find();
-			const plan = planBigQuery(input, manifest, days, existing);
-			const view = await viewChanges(
-				input,
-				this.#dataset,
-				plan.table === "Replace" ? existing : undefined,
-			);
-			const work = { input, manifest, files };
-			const load = new BigQueryLoad(this.#dataset, table, work, this.#context);
-			if (view.words !== undefined)
-				this.#context.log.warn({ table: input.table.name }, view.words);
-			const loaded = await load.carryOut(plan, view);
-			this.warning ??= view.words;
+			const { name } = input.table;
+			const { log } = this.#context;
+			const work = { input, manifest, days, files };
+			const load = new BigQueryLoad(this.#dataset, work, this.#context);
+			const { rows, words } = await loadTable(load, name, log);
+			this.warning ??= words;
 			const { partitionExpirationDays }: BigQueryTableOptions =
 				input.table.options ?? {};
-			const found = tableExpiration(loaded, partitionExpirationDays);
-			if (found) this.#context.log.warn({ table: input.table.name }, found);
+			const found = tableExpiration(load.loaded!, partitionExpirationDays);
+			if (found) log.warn({ table: name }, found);
 			this.warning ??= found;
-			const { numRows } = loaded;
-			return numRows === undefined ? undefined : Number(numRows);
+			return rows;
 		});
 	}
 
-	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
+	rowAccess(input: Pick<LoadInput, "run">, manifest: Manifest): RowAccess {
 		const table = (name: string) => {
 			const { projectId, datasetId } = this.#dataset.reference(name);
 			return `\`${projectId}.${datasetId}.${name}\``;
 		};
-		const ask = (name: string, query: string) => {
-			const digest = createHash("sha256").update(query).digest("hex");
+		/** @param key of the job: what changes rows is one job, however often an attempt asks; what counts them is a new one each time. */
+		const ask = (
+			name: string,
+			query: string,
+			key: string = randomUUID().replaceAll("-", ""),
+		) => {
 			const configuration = { query: { query, useLegacySql: false as const } };
 			return completeJob(
 				{
 					find: (jobId) => this.#dataset.findJob(jobId),
 					start: (jobId) => this.#dataset.startJob(jobId, configuration),
 				},
-				(attempt) => jobIdOf(manifest, name, digest.slice(0, 16), attempt),
+				(attempt) => jobIdOf(manifest, name, key.slice(0, 16), attempt),
 				0,
 				this.#context.signal,
 			);
 		};
+		const count = (name: string, condition: string) =>
+			withFailures(`count rows of table ${name}`, async () => {
+				const query = `SELECT COUNT(*) FROM ${table(name)} WHERE ${condition}`;
+				const { jobReference } = await ask(name, query);
+				const rows = this.#dataset.resultOf(jobReference.jobId);
+				const [[count = null] = []] = await Array.fromAsync(rows);
+				return Number(count);
+			});
 		return {
 			dialect: { ...dialect, table },
-			tables: () =>
+			tables: ({ removesLeft } = {}) =>
 				withFailures("list the dataset's tables", async () => {
 					await this.#dataset.ensure();
 					const marked = (await this.#dataset.labelledTables()).filter(
@@ -189,26 +155,51 @@ class BigQueryWarehouse implements Warehouse {
 						8,
 						async (name) => {
 							// Files of killed loads hold events, and a table that none loads has no next one that deletes them.
-							await this.#dataset.bucket?.deleteFiles(name, () => true);
+							if (removesLeft)
+								await this.#dataset.bucket?.deleteFiles(name, () => true);
 							return this.#dataset.findTable(name);
 						},
 					);
-					return found.flatMap((table) =>
-						table ? [erasableTable(table)] : [],
+					return found.flatMap((table) => (table ? [markedTable(table)] : []));
+				}),
+			// A query finds what the account's row access policies let it see, and a DELETE comes only after one.
+			requireAllSeen: async ({ name }) => {
+				const { numRows } = (await withFailures(`read table ${name}`, () =>
+					this.#dataset.findTable(name),
+				)) ?? { numRows: "0" };
+				const hidden = Number(numRows) - (await count(name, "TRUE"));
+				if (hidden > 0)
+					throw new BigQueryFailure(
+						"RowsHidden",
+						`A row access policy hides ${hidden} rows of table ${name} from the service account`,
 					);
-				}),
-			count: (name, condition) =>
-				withFailures(`count rows of table ${name}`, async () => {
-					const query = `SELECT COUNT(*) FROM ${table(name)} WHERE ${condition}`;
-					const { jobReference } = await ask(name, query);
-					return Number(await this.#dataset.firstValue(jobReference.jobId));
-				}),
+			},
+			count,
 			change: (name, statement) =>
 				withFailures(`erase rows of table ${name}`, async () => {
-					const job = await ask(name, erasingSql(table(name), statement));
+					const query = statementSql(table(name), statement);
+					const digest = createHash("sha256").update(query).digest("hex");
+					const job = await ask(name, query, digest);
 					return Number(job.statistics?.query?.numDmlAffectedRows ?? 0);
 				}),
+			read: (query) => this.#read(query, ask),
 		};
+	}
+
+	async *#read(
+		query: string,
+		ask: (name: string, query: string) => Promise<BigQueryJob>,
+	) {
+		const action = "read bodies";
+		const { jobReference } = await withFailures(action, () =>
+			ask("read", query),
+		);
+		const rows = this.#dataset.resultOf(jobReference.jobId);
+		for (;;) {
+			const next = await withFailures(action, () => rows.next());
+			if (next.done) return;
+			yield next.value as [string | null, string | null];
+		}
 	}
 
 	/** Does on a table of its own all that a Run does, and deletes the table: a right that is missing shows here. */

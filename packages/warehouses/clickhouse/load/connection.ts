@@ -194,7 +194,8 @@ export class Connection {
 		read: (stream: Readable) => Promise<Answer>,
 		values?: Readable,
 	): Promise<Answer> {
-		const action = query.split("\n")[0]!.slice(0, 80);
+		// Its first words: the others may be values.
+		const [action = ""] = /^\w+( [A-Z]+\b)*/.exec(query) ?? [];
 		try {
 			const {
 				stream,

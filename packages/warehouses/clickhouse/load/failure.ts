@@ -1,6 +1,6 @@
-import { HostRefused, quotedWords } from "../../load/checked-host.ts";
-import { JobFailure } from "../../load/failure.ts";
-import { clickHouseErrors } from "../errors.ts";
+import { HostRefused } from "../../load/checked-host.ts";
+import { JobFailure, refusalWords } from "../../load/failure.ts";
+import { clickHouseErrors } from "../definition.ts";
 
 type Code = keyof typeof clickHouseErrors;
 
@@ -38,6 +38,49 @@ const codes: Readonly<Record<string, Code>> = {
 	ALL_CONNECTION_TRIES_FAILED: "ClickHouseUnavailable",
 };
 
+/** The errors whose words name users, databases, grants, sizes and settings alone. Any other's may quote rows or a statement. */
+const quoteless = new Set([
+	...["AUTHENTICATION_FAILED", "REQUIRED_PASSWORD", "WRONG_PASSWORD"],
+	...["UNKNOWN_USER", "IP_ADDRESS_NOT_ALLOWED", "ACCESS_DENIED"],
+	...["NOT_ENOUGH_PRIVILEGES", "READONLY", "UNKNOWN_DATABASE"],
+	...["DATABASE_ACCESS_DENIED", "CLUSTER_DOESNT_EXIST", "TABLE_IS_READ_ONLY"],
+	...["TOO_MANY_SIMULTANEOUS_QUERIES", "TOO_MANY_PARTS", "NOT_ENOUGH_SPACE"],
+	...["KEEPER_EXCEPTION", "ALL_CONNECTION_TRIES_FAILED"],
+]);
+
+/** A value or a row that isn't taken: by a constraint, a type, or a function of a materialized view. */
+const ofRows =
+	/^(VIOLATED_CONSTRAINT|CANNOT_(PARSE|READ|CONVERT|INSERT)_.*|INCORRECT_DATA|TYPE_MISMATCH|UNKNOWN_ELEMENT_OF_ENUM|VALUE_IS_OUT_OF_RANGE.*|ARGUMENT_OUT_OF_BOUND|DECIMAL_OVERFLOW|ILLEGAL_COLUMN|TOO_LARGE_.*|FUNCTION_THROW_IF_VALUE_IS_NON_ZERO)$/;
+
+/**
+ * An exception of ClickHouse; undefined for a text that is none. It ends in the error's name (getExceptionMessage of
+ * src/Common/Exception.cpp): what stands before may be a row's.
+ */
+export function exceptionFailure(text: string): JobFailure<string> | undefined {
+	const [, number, words, name] =
+		/^Code: (\d+)\. (DB::.*\(([A-Z][A-Z0-9_]+)\))(?: \(version [^\n]*\))?\s*$/s.exec(
+			text,
+		) ?? [];
+	if (name === undefined) return undefined;
+	// It begins so (src/Processors/Transforms/CheckConstraintsTransform.cpp), and a name's own backticks are escaped.
+	const [, constraint, table] =
+		/^DB::Exception: Constraint `((?:[^`\\]|\\.)+)` for table (\S+) /.exec(
+			words!,
+		) ?? [];
+	const refusal = {
+		by: "ClickHouse",
+		code: `code ${number}, ${name}`,
+		...(constraint && { constraint, table }),
+		...(quoteless.has(name) && { words: words! }),
+	};
+	return ofRows.test(name)
+		? new JobFailure("RowsRefused", refusalWords(refusal, "rows"))
+		: new ClickHouseFailure(
+				codes[name] ?? "ClickHouseRefused",
+				refusalWords(refusal),
+			);
+}
+
 /**
  * @param exception The answer's text if its header says that it is an exception of ClickHouse; undefined for any other answer,
  * of which not a word is repeated: an address that a stranger wrote may be another server's.
@@ -45,14 +88,9 @@ const codes: Readonly<Record<string, Code>> = {
 export function serverFailure(
 	status: number,
 	exception: string | undefined,
-): ClickHouseFailure {
-	const [, words, name] =
-		/^Code: \d+\. (DB::.*\(([A-Z][A-Z0-9_]+)\))/s.exec(exception ?? "") ?? [];
-	if (words !== undefined)
-		return new ClickHouseFailure(
-			codes[name!] ?? "ClickHouseRefused",
-			`ClickHouse says: ${quotedWords(words)}`,
-		);
+): JobFailure<string> {
+	const failure = exceptionFailure(exception ?? "");
+	if (failure) return failure;
 	if (status === 502 || status === 503 || status === 504)
 		return new ClickHouseFailure(
 			"ClickHouseUnavailable",
@@ -76,7 +114,7 @@ export function connectionFailure(
 		isCertificate ? "CertificateRefused" : "ClickHouseUnavailable",
 		isCertificate
 			? `The server's certificate isn't trusted: ${code}`
-			: `ClickHouse can't be reached at "${action}": ${code || error.message}`,
+			: `ClickHouse can't be reached at "${action}": ${code || (error.message === "Timeout error." ? "no answer in time" : error.name)}`,
 		{ cause: error },
 	);
 }

@@ -1,42 +1,36 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { asFilled } from "../../load/columns.ts";
+import { incompatibility } from "../../load/incompatibility.ts";
+import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import {
 	allComments,
 	type ColumnComment,
 	missingComments,
-} from "../../load/column-comments.ts";
+} from "../../load/table-comment.ts";
 import {
-	type ExistingColumn,
-	incompatibility,
-	lacksValues,
-	newColumns,
-} from "../../load/incompatibility.ts";
-import type { HeldDate, LoadDay } from "../../load/load-day.ts";
-import { type TableComment, writeComment } from "../../load/table-comment.ts";
-import {
-	markAfter,
-	markDuring,
-	pipelineOf,
-	requireComplete,
-} from "../../load/table-mark.ts";
-import { type TableUse, useOf } from "../../load/table-owner.ts";
+	type CommentedTable,
+	planTable,
+	type TableType,
+} from "../../load/table-plan.ts";
 import { requireSameRows } from "../../load/warehouse.ts";
 import type { ClickHouseTableOptions } from "../input.ts";
-import { recordOf } from "./record.ts";
-import { dateColumn, defaultOrder, wantedColumns } from "./schema.ts";
-import type { NewTable } from "./statements.ts";
+import { dateColumn, defaultOrder, typeOf, wantedColumns } from "./schema.ts";
+import { digestSql, type NewTable } from "./statements.ts";
 
 /** The table as a load finds it. */
-export interface ClickHouseTable {
-	columns: ExistingColumn[];
-	comment: TableComment;
+export interface ClickHouseTable extends CommentedTable {
 	isEmpty: boolean;
 	/** Such as `MergeTree` or `View`. */
 	engine: string;
 	/** As the server writes them, such as `date, timestamp`; empty for none. */
 	partitionKey: string;
 	sortingKey: string;
+	/** As the server writes it; undefined for none. */
+	ttl: string | undefined;
+	/** Names of the materialized views that read its inserts. */
+	fedViews: string[];
 }
 
 /** What a load does: it fills a staging table, which then replaces the whole table or gives it partitions. */
@@ -70,46 +64,25 @@ export function planClickHouse(
 	existing: ClickHouseTable | undefined,
 	held?: ReadonlyMap<UtcDate, HeldDate>,
 ): ClickHousePlan {
-	const { name, columns, description } = input.table;
-	const use = existing && clickHouseUse(input, manifest, existing);
-	const isNew = !use || use.replaces;
-	const isWhole = isNew || input.strategy === "FullReload";
-	const added = existing ? newColumns(existing.columns, columns) : [];
-	// The days that the table holds lack the values of a new column.
-	const kept = isWhole || lacksValues(added) ? undefined : use?.mark;
-	requireComplete(name, kept, manifest);
+	const { name, columns } = input.table;
+	const plan = planTable(clickHouseTables, input, manifest, existing);
+	const { isNew, replaces, commented, kept } = plan;
 	requireSameRows(name, days, kept && held);
-	const words = existing && !isNew ? existing.comment.words : description;
-	const record = recordOf(input, manifest, kept);
-	const pipeline = pipelineOf(input);
-	const after = writeComment(words, {
-		...markAfter(kept, manifest, pipeline),
-		runName: input.run.name,
-		...(record !== undefined && { record }),
-	});
-	const during = writeComment(words, {
-		...markDuring(kept, manifest, pipeline),
-		runName: input.run.name,
-		...(kept?.record !== undefined && { record: kept.record }),
-	});
 	return {
-		publish: !existing ? "Rename" : isWhole ? "Exchange" : "Partitions",
+		publish: !existing ? "Rename" : replaces ? "Exchange" : "Partitions",
 		staging: isNew
 			? {
 					columns,
 					orderBy: orderOf(input),
-					comment: after,
-					comments: allComments(
-						columns,
-						existing && isMergeTree(existing) ? existing.columns : [],
-					),
+					comment: plan.after,
+					comments: allComments(columns, commented),
 				}
 			: undefined,
-		added: isNew ? [] : added,
-		comments: isNew ? [] : missingComments(columns, existing!.columns),
-		during,
-		after,
-		record,
+		added: plan.added,
+		comments: isNew ? [] : missingComments(columns, commented),
+		during: plan.during(kept?.record),
+		after: plan.after,
+		record: plan.record,
 	};
 }
 
@@ -120,28 +93,22 @@ function orderOf({
 	return orderBy ?? defaultOrder(columns);
 }
 
-/** See {@link useOf}. */
-export function clickHouseUse(
-	input: LoadInput,
-	manifest: Manifest,
-	existing: ClickHouseTable,
-): TableUse {
-	const { engine, isEmpty, comment } = existing;
-	const isTable = isMergeTree(existing);
-	return useOf(input, manifest, {
-		mark: isTable ? comment.mark : undefined,
-		otherKind: isTable ? undefined : engine,
-		isEmpty: isTable && isEmpty,
-		incompatibility: incompatibilityOf(existing, input),
-	});
-}
-
-function isMergeTree({ engine }: Pick<ClickHouseTable, "engine">): boolean {
-	return engine.endsWith("MergeTree");
-}
-
-/** The others merge rows that have the same key into one. */
-const keepsAllRows = /^(Replicated|Shared)?MergeTree$/;
+export const clickHouseTables: TableType<ClickHouseTable> = {
+	found(existing, input) {
+		const { engine, isEmpty, comment } = existing;
+		const isTable = engine.endsWith("MergeTree");
+		return {
+			mark: isTable ? comment.mark : undefined,
+			otherKind: isTable ? undefined : engine,
+			isEmpty: isTable && isEmpty,
+			incompatibility: incompatibilityOf(existing, input),
+		};
+	},
+	filling: ({ columns }) => [
+		asFilled(columns).map((column) => [column, typeOf(column)]),
+		digestSql(columns),
+	],
+};
 
 function incompatibilityOf(
 	{
@@ -154,7 +121,8 @@ function incompatibilityOf(
 	{ table: { columns, options }, strategy }: LoadInput,
 ): string | undefined {
 	if (!engine.endsWith("MergeTree")) return `it is a ${engine}`;
-	if (!keepsAllRows.test(engine))
+	// The others merge rows that have the same key into one.
+	if (!["MergeTree", "ReplicatedMergeTree", "SharedMergeTree"].includes(engine))
 		return `its engine is ${engine}, which doesn't keep every row`;
 	const reason = incompatibility(
 		found,

@@ -1,22 +1,20 @@
 import { Readable } from "node:stream";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { asFilled } from "../../load/columns.ts";
 import {
 	type HeldDate,
 	type LoadDay,
-	nameOf,
 	type RecordedLoad,
+	rowsOf,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { recordedDays, recordNameOf } from "../../load/load-record.ts";
-import type { TableMark } from "../../load/table-mark.ts";
+import { recordedDays, recordOfDay } from "../../load/table-plan.ts";
 import type { Connection } from "./connection.ts";
-import { typeOf } from "./schema.ts";
+import { ClickHouseFailure } from "./failure.ts";
 import {
 	datesSql,
 	digestSql,
+	quoteName,
 	quoteText,
 	type Statements,
 } from "./statements.ts";
@@ -76,19 +74,6 @@ ENGINE = ${statements.engine} ORDER BY (table_name, date, at) TTL toDateTime(at)
 COMMENT 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`;
 }
 
-/** See {@link recordNameOf}. */
-export function recordOf(
-	input: Pick<LoadInput, "strategy" | "table" | "filter">,
-	manifest: Pick<Manifest, "sourceKey" | "run">,
-	mark: TableMark | undefined,
-): string | undefined {
-	const { columns } = input.table;
-	return recordNameOf(input, manifest, mark, [
-		asFilled(columns).map((column) => [column, typeOf(column)]),
-		digestSql(columns),
-	]);
-}
-
 /** Small blocks, which stay in a processor's cache, and no step of its own for the dates, by which tables are partitioned: a quarter less CPU time. */
 const inCache =
 	" SETTINGS max_block_size = 8192, optimize_move_to_prewhere = 0";
@@ -146,16 +131,58 @@ export async function recordedEntries(
 }
 
 /**
+ * The dates of which the table's TTL may have deleted rows: all those that begin before, as far as the date and the timestamp tell. By
+ * other columns it may be any.
+ */
+export async function expiringDates(
+	connection: Connection,
+	deletions: readonly string[],
+	columns: readonly TableColumn[],
+	dates: readonly UtcDate[],
+): Promise<readonly UtcDate[]> {
+	if (deletions.length === 0 || dates.length === 0) return [];
+	const timestamp = columns.find(({ from }) => from === "Timestamp")?.name;
+	const starts = [
+		`toDate(arrayJoin([${datesSql(dates)}])) AS \`date\``,
+		...(timestamp === undefined
+			? []
+			: [`toDateTime64(\`date\`, 6, 'UTC') AS ${quoteName(timestamp)}`]),
+	];
+	const isOver = deletions.map((at) => `(${at}) <= now()`).join(" OR ");
+	try {
+		const found = await connection.rows<{ day: UtcDate }>(
+			`SELECT toString(\`date\`) AS day FROM (SELECT ${starts.join(", ")}) WHERE ${isOver}`,
+		);
+		return found.map(({ day }) => day);
+	} catch (error) {
+		if (!(error instanceof ClickHouseFailure) || error.retryable) throw error;
+		return dates;
+	}
+}
+
+/**
  * What a date of a table holds, by what is recorded about it; undefined if that was forgotten.
  * @param entries oldest first.
  * @param isOld Whether entries about the date may be forgotten.
+ * @param isExpiring Whether rows that it lacks are those that the table's TTL has deleted: they are done.
  */
 export function heldDate(
 	now: DateRows,
 	entries: readonly RecordEntry[],
 	isOld: boolean,
+	isExpiring = false,
 ): HeldDate | undefined {
 	const last = entries.at(-1);
+	if (isExpiring && last?.isDone && now.digest !== last.after) {
+		const from = entries.findLastIndex(({ adds }) => !adds);
+		const loads = entries
+			.slice(Math.max(0, from))
+			.filter(({ objects }) => objects.length > 0)
+			.map(({ objects, rows, unfit, run }) => ({ objects, rows, unfit, run }));
+		const rows = rowsOf(loads);
+		const digest = "expiring";
+		if (now.rows < rows) return { rows, digest, loadedDigest: digest, loads };
+	}
 	if (!last)
 		return isOld && now.rows > 0
 			? undefined
@@ -201,32 +228,16 @@ export function entriesOf(
 	before: DateRows,
 	after: DateRows,
 ): Omit<RecordEntry, "isDone">[] {
-	const { date, rows, objects, kept, deciding = [], unfit = {} } = day;
-	const names = objects.map(nameOf);
-	const added = {
-		date,
-		before: before.digest,
-		after: after.digest,
-		objects: names,
-		rows,
-		unfit,
-		run,
-	};
-	if (!kept)
-		return [{ ...added, adds: false, objects: [...deciding, ...names] }];
-	const stay = kept.renamed && {
-		date,
-		before: before.digest,
-		after: before.digest,
-		adds: false,
-		objects: kept.renamed,
-		rows: kept.rows,
-		unfit: kept.unfit,
-		run: "",
-	};
+	const { date, kept } = day;
+	const { stays, added } = recordOfDay(day, run);
+	const from = { date, before: before.digest };
 	return [
-		...(stay ? [stay] : []),
-		...(names.length > 0 ? [{ ...added, adds: true }] : []),
+		...(stays
+			? [{ ...stays, ...from, after: before.digest, adds: false }]
+			: []),
+		...(added
+			? [{ ...added, ...from, after: after.digest, adds: kept !== undefined }]
+			: []),
 	];
 }
 

@@ -98,3 +98,42 @@ test.each<
 		),
 	).toBeLessThan(2_000);
 });
+
+const version = " (version 26.9.2.1 (official build))";
+
+test.each([
+	[
+		"Code: 469. DB::Exception: Constraint `c\\`d` for table shop.orders (2d…) is violated at row 1. Expression: (length(body) < 5). Column values: body = 'MARKED (FAKE)'. (VIOLATED_CONSTRAINT)",
+		'rows by constraint "c\\`d" in table "shop.orders" (code 469, VIOLATED_CONSTRAINT)',
+	],
+	[
+		"Code: 6. DB::Exception: Cannot parse string 'MARKED' as Int32: while converting column `MARKED`. (CANNOT_PARSE_TEXT)",
+		"rows (code 6, CANNOT_PARSE_TEXT)",
+	],
+	[
+		"Code: 395. DB::Exception: MARKED: while pushing to view. (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO)",
+		"rows (code 395, FUNCTION_THROW_IF_VALUE_IS_NON_ZERO)",
+	],
+	[
+		"Code: 62. DB::Exception: Syntax error at 'MARKED'. (SYNTAX_ERROR)",
+		"a statement (code 62, SYNTAX_ERROR)",
+	],
+	[
+		"Code: 241. DB::Exception: Memory limit exceeded: while reading 'MARKED'. (MEMORY_LIMIT_EXCEEDED)",
+		"a statement (code 241, MEMORY_LIMIT_EXCEEDED)",
+	],
+])("of %j only names are told", (text, words) => {
+	for (const end of ["", version, `${version}\n`]) {
+		const failure = serverFailure(500, text + end);
+		expect(failure.what).toBe(`ClickHouse refuses ${words}.`);
+		expect(failure.stack).not.toContain("MARKED");
+	}
+});
+
+test("what ClickHouse says of rights is told in its words", () => {
+	const text =
+		"Code: 497. DB::Exception: u: Not enough privileges. (ACCESS_DENIED)";
+	expect(serverFailure(403, text + version).what).toBe(
+		"ClickHouse says: DB::Exception: u: Not enough privileges. (ACCESS_DENIED) (code 497, ACCESS_DENIED).",
+	);
+});

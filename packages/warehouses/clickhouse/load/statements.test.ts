@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import type { TableColumn } from "../../../contracts/job.ts";
 import {
+	deletionsOf,
 	newStagingName,
 	quoteName,
 	quoteText,
 	Statements,
 	stagingPrefixOf,
+	ttlOf,
 } from "./statements.ts";
 
 const columns: TableColumn[] = [
@@ -100,3 +102,23 @@ test("a staging table is one attempt's own, and found by its table's name", () =
 	expect(one.startsWith(stagingPrefixOf("orders"))).toBe(true);
 	expect(one.startsWith(stagingPrefixOf("orders2"))).toBe(false);
 });
+
+test.each([
+	["MergeTree PARTITION BY date ORDER BY (date, timestamp)", undefined, []],
+	[
+		"MergeTree ORDER BY x TTL date + toIntervalDay(30) SETTINGS index_granularity = 8192",
+		"date + toIntervalDay(30)",
+		["date + toIntervalDay(30)"],
+	],
+	[
+		"MergeTree ORDER BY ` TTL ` TTL date + toIntervalDay(30), toDateTime(t) + toIntervalDay(9) WHERE x = ' SETTINGS , ', t + f(1, 2) TO VOLUME 'cold' SETTINGS a = 1, b = 'x'",
+		"date + toIntervalDay(30), toDateTime(t) + toIntervalDay(9) WHERE x = ' SETTINGS , ', t + f(1, 2) TO VOLUME 'cold'",
+		["date + toIntervalDay(30)", "toDateTime(t) + toIntervalDay(9)"],
+	],
+] as [string, string | undefined, string[]][])(
+	"of %s the TTL is %s",
+	(engine, ttl, deletions) => {
+		expect(ttlOf(engine)).toBe(ttl);
+		expect(ttl === undefined ? [] : deletionsOf(ttl)).toEqual(deletions);
+	},
+);

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import type { ColumnComment } from "../../load/column-comments.ts";
-import type { ErasingStatement } from "../../load/erasing-access.ts";
+import { assignmentsSql, type RowStatement } from "../../load/row-access.ts";
+import type { ColumnComment } from "../../load/table-comment.ts";
 import type { ClickHouseInput } from "../input.ts";
 import { dateColumn, typeOf } from "./schema.ts";
 
@@ -83,6 +83,16 @@ export class Statements {
 		return `CREATE TABLE ${this.of(table)}${this.onCluster} AS ${this.of(like)}`;
 	}
 
+	/** No merge takes rows of it then, so that they can be counted. */
+	removeTTL(table: string): string {
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} REMOVE TTL`;
+	}
+
+	/** The rows that are there meet it with their next merge. */
+	modifyTTL(table: string, ttl: string): string {
+		return `ALTER TABLE ${this.of(table)}${this.onCluster} MODIFY TTL ${ttl} SETTINGS materialize_ttl_after_modify = 0`;
+	}
+
 	addColumns(table: string, columns: readonly TableColumn[]): string {
 		const added = columns.map(
 			(column) => `ADD COLUMN IF NOT EXISTS ${definition(column)}`,
@@ -138,11 +148,12 @@ export class Statements {
 	 */
 	mutate(
 		table: string,
-		{ condition, assignments }: ErasingStatement,
+		{ condition, assignments }: RowStatement,
 		{ waits }: { waits: boolean },
 	): string {
-		const change =
-			assignments === undefined ? "DELETE" : `UPDATE ${assignments}`;
+		const change = assignments
+			? `UPDATE ${assignmentsSql(assignments)}`
+			: "DELETE";
 		return `ALTER TABLE ${this.of(table)}${this.onCluster} ${change} WHERE ${condition} SETTINGS mutations_sync = ${waits ? 2 : 0}`;
 	}
 
@@ -205,6 +216,37 @@ export function newStagingName(table: string): string {
 export function stagingPrefixOf(table: string): string {
 	const digest = createHash("sha256").update(table).digest("hex");
 	return `${stagingPrefix}${digest.slice(0, 16)}-`;
+}
+
+/** The TTL of a table's engine as system.tables has it, outside of names and texts; undefined for none. */
+export function ttlOf(engineFull: string): string | undefined {
+	const quoted = "'(?:[^'\\\\]|\\\\.)*'|`(?:[^`\\\\]|\\\\.)*`";
+	const [, ttl] =
+		new RegExp(
+			`^(?:[^'\`]|${quoted})*? TTL ((?:[^'\`]|${quoted})*?)(?: SETTINGS .*)?$`,
+			"s",
+		).exec(engineFull) ?? [];
+	return ttl;
+}
+
+/** The instants at which a TTL deletes rows, as expressions of their columns. */
+export function deletionsOf(ttl: string): string[] {
+	const parts: string[] = [];
+	let depth = 0;
+	let part = "";
+	for (const [token] of ttl.matchAll(
+		/'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|./gs,
+	)) {
+		if (token === "(") depth++;
+		if (token === ")") depth--;
+		if (token === "," && depth === 0) {
+			parts.push(part);
+			part = "";
+		} else part += token;
+	}
+	return [...parts, part]
+		.filter((text) => !/ (TO (DISK|VOLUME)|RECOMPRESS|GROUP BY) /.test(text))
+		.map((text) => text.replace(/( DELETE)?( WHERE .*)?$/s, "").trim());
 }
 
 export function datesSql(dates: readonly UtcDate[]): string {

@@ -1,39 +1,33 @@
 import { randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import type { Readable } from "node:stream";
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
-import type { Manifest } from "../../../contracts/manifest.ts";
+import type { TableColumn } from "../../../contracts/job.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { passingParquet, widePassingParquet } from "../../../duckdb/memory.ts";
-import {
-	quoteName as quoteDuckDB,
-	quoteText as quoteDuckDBText,
-} from "../../../duckdb/quoting.ts";
-import type { Session } from "../../../duckdb/session.ts";
-import { mapConcurrently } from "../../../fair/fair-limit.ts";
-import { defineBodyValues } from "../../load/body-values.ts";
-import {
-	areWide,
-	columnSql,
-	eventRows,
-	limitWriters,
-} from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
-import { oldestRecorded } from "../../load/load-record.ts";
-import { progressOf } from "../../load/progress.ts";
 import {
-	type DayFiles,
-	TableChanged,
-	type WarehouseContext,
-} from "../../load/warehouse.ts";
+	progressOf,
+	type TableLoad,
+	type TableWork,
+} from "../../load/load-table.ts";
+import { oldestRecorded, useOfTable } from "../../load/table-plan.ts";
+import { TableChanged, type WarehouseContext } from "../../load/warehouse.ts";
+import {
+	type ClickHouse,
+	clickHouseHeld,
+	countRows,
+	dropStaging,
+	findTable,
+	requireAllSeen,
+} from "./catalog.ts";
 import type { Connection } from "./connection.ts";
-import { joinedParquet } from "./joined-parquet.ts";
-import { ObjectUploads } from "./object-uploads.ts";
-import type { ClickHousePlan } from "./plan.ts";
+import { DayUploads } from "./day-uploads.ts";
+import { type ViewStatements, viewStatements } from "./latest-view.ts";
 import {
+	type ClickHousePlan,
+	clickHouseTables,
+	planClickHouse,
+} from "./plan.ts";
+import {
+	createRecord,
 	type DateRows,
 	entriesOf,
 	noRows,
@@ -42,58 +36,88 @@ import {
 	recordTable,
 	rowsByDate,
 } from "./record.ts";
-import { dateColumn } from "./schema.ts";
+import type { ServerFacts } from "./server.ts";
 import {
 	newStagingName,
 	quoteName,
 	quoteText,
 	type Statements,
-	type WrittenView,
 } from "./statements.ts";
+
+interface Planned extends ClickHousePlan {
+	view: ViewStatements;
+	words: string | undefined;
+	/** Of the table that is there. */
+	ttl: string | undefined;
+}
 
 /**
  * Fills a staging table and publishes it. Until then readers see the old table, and then each day or the whole table changes
  * by one statement. Killed anywhere, it can be repeated: the staging table is the attempt's own.
  */
-export class ClickHouseLoad {
+export class ClickHouseLoad implements TableLoad<Planned> {
+	readonly #work: TableWork;
+	readonly #server: ClickHouse;
 	readonly #connection: Connection;
 	readonly #sql: Statements;
-	readonly #input: LoadInput;
-	readonly #manifest: Manifest;
-	readonly #files: DayFiles;
+	readonly #requireSuitable: () => Promise<ServerFacts>;
 	readonly #log: WarehouseContext["log"];
 	readonly #staging: string;
+	readonly #uploads: DayUploads;
+	/** Tables and views that nobody needs afterwards. */
+	readonly #own: string[] = [];
+	#staged: StagedDay[] = [];
 
+	/** @param requireSuitable throws for a server that can't take the table. */
 	constructor(
-		connection: Connection,
-		sql: Statements,
-		{
-			input,
-			manifest,
-			files,
-		}: { input: LoadInput; manifest: Manifest; files: DayFiles },
+		server: ClickHouse,
+		work: TableWork,
+		requireSuitable: () => Promise<ServerFacts>,
 		{ log }: Pick<WarehouseContext, "log">,
 	) {
-		this.#connection = connection;
-		this.#sql = sql;
-		this.#input = input;
-		this.#manifest = manifest;
-		this.#files = files;
+		this.#work = work;
+		this.#server = server;
+		this.#connection = server.connection;
+		this.#sql = server.sql;
+		this.#requireSuitable = requireSuitable;
 		this.#log = log;
-		this.#staging = newStagingName(input.table.name);
+		this.#staging = newStagingName(work.input.table.name);
+		this.#own.push(this.#staging);
+		this.#uploads = new DayUploads(server, work, this.#staging);
 	}
 
-	/**
-	 * @param requireOurs throws if somebody else has marked the table meanwhile.
-	 * @param view one that can be read only beside the new table, and takes its place together with that.
-	 */
-	async carryOut(
-		plan: ClickHousePlan,
-		days: LoadDay[],
-		requireOurs: () => Promise<void>,
-		view?: WrittenView,
-	): Promise<void> {
-		const { name } = this.#input.table;
+	async plan(): Promise<Planned> {
+		const { input, manifest, days } = this.#work;
+		const [existing, facts] = await Promise.all([
+			findTable(this.#server, input.table.name),
+			this.#requireSuitable(),
+		]);
+		if (existing?.engine.endsWith("MergeTree"))
+			await requireAllSeen(this.#server, input.table.name);
+		const held = days.some(({ kept }) => kept)
+			? await clickHouseHeld(this.#server, existing, input, manifest)
+			: undefined;
+		const plan = planClickHouse(input, manifest, days, existing, held);
+		const { publish } = plan;
+		const view = await viewStatements(
+			this.#server,
+			facts,
+			input,
+			publish,
+			existing,
+		);
+		const fed = fedWords(input.table.name, existing?.fedViews ?? []);
+		const words = view.words ?? fed;
+		return { ...plan, view, words, ttl: existing?.ttl };
+	}
+
+	async prepare(plan: Planned): Promise<void> {
+		const { name } = this.#work.input.table;
+		await Promise.all([
+			dropStaging(this.#server, name),
+			plan.record !== undefined &&
+				this.#connection.run(createRecord(this.#sql)),
+		]);
 		if (plan.added.length > 0)
 			await this.#connection.run(this.#sql.addColumns(name, plan.added));
 		if (plan.comments.length > 0)
@@ -103,15 +127,39 @@ export class ClickHouseLoad {
 				? this.#sql.create(this.#staging, plan.staging)
 				: this.#sql.createLike(this.#staging, name),
 		);
-		try {
-			const staged = await this.#fill(days, plan.publish === "Partitions");
-			await requireOurs();
-			if (plan.publish === "Partitions") await this.#publishDays(plan, staged);
-			else await this.#publishTable(plan, staged, view);
-		} finally {
-			await this.#dropStaged(this.#staging);
-			if (view) await this.#dropStaged(this.#stagingView);
-		}
+		if (likeTTL(plan) !== undefined)
+			await this.#connection.run(this.#sql.removeTTL(this.#staging));
+	}
+
+	async stage(plan: Planned): Promise<void> {
+		this.#staged = await this.#fill(this.#work.days, plan);
+	}
+
+	async publish(plan: Planned): Promise<void> {
+		const { input, manifest } = this.#work;
+		const now = await findTable(this.#server, input.table.name);
+		// Somebody else may have marked it meanwhile.
+		if (now) useOfTable(clickHouseTables, input, manifest, now);
+		const { before } = plan.view;
+		if (before !== undefined) await this.#connection.run(before);
+		if (plan.publish === "Partitions") await this.#publishDays(plan);
+		else await this.#publishTable(plan);
+	}
+
+	async finish({ publish, after, view }: Planned): Promise<void> {
+		const { name } = this.#work.input.table;
+		if (publish === "Partitions")
+			await this.#connection.run(this.#sql.comment(name, after));
+		// Of the columns that the table has now.
+		if (view.after !== undefined) await this.#connection.run(view.after);
+	}
+
+	async clear(): Promise<void> {
+		for (const name of this.#own) await this.#dropStaged(name);
+	}
+
+	count(): Promise<number> {
+		return countRows(this.#server, this.#work.input.table.name);
 	}
 
 	/** What stays is dropped by the next Run, so that the first error is the one to report. */
@@ -128,14 +176,17 @@ export class ClickHouseLoad {
 	}
 
 	/** Fills the staging table. Returns what each day has, and will have. */
-	async #fill(days: LoadDay[], isPartOfTable: boolean): Promise<StagedDay[]> {
-		const { table } = this.#input;
+	async #fill(
+		days: LoadDay[],
+		{ publish, ttl }: Planned,
+	): Promise<StagedDay[]> {
+		const { table } = this.#work.input;
 		let progress = progressOf(days, 0);
 		const say = () => this.#log.info(progress, "loading days");
 		say();
 		const filled: LoadDay[] = [];
 		for (const day of days) {
-			const found = day.objects.length > 0 ? await this.#put(day) : day;
+			const found = day.objects.length > 0 ? await this.#uploads.put(day) : day;
 			filled.push(found);
 			const { daysDone, rowsDone } = progress;
 			progress = {
@@ -145,23 +196,28 @@ export class ClickHouseLoad {
 			};
 			say();
 		}
-		const before = isPartOfTable
-			? await this.#rows(table.name, days)
-			: new Map<UtcDate, DateRows>();
+		const before =
+			publish === "Partitions"
+				? await this.#rows(table.name, days)
+				: new Map<UtcDate, DateRows>();
 		for (const { date, kept, rows } of filled)
 			if (kept && rows > 0) await this.#addKept(date);
 		const sync = this.#sql.sync(this.#staging);
 		if (sync !== undefined) await this.#connection.run(sync);
-		if (this.#input.strategy === "FullReload") {
+		if (this.#work.input.strategy === "FullReload") {
 			await this.#requireAll(filled);
 			return [];
 		}
+		// A policy may be on all tables of the database.
+		await requireAllSeen(this.#server, this.#staging);
 		const after = await this.#rows(this.#staging, days);
 		return filled.map((day) => {
 			const { date, kept } = day;
 			const was = before.get(date) ?? noRows;
 			const will = kept && day.rows === 0 ? was : (after.get(date) ?? noRows);
-			this.#requireRows(will.rows, day.rows + (kept?.rows ?? 0), ` on ${date}`);
+			// Of the rows that it keeps, the table's TTL may have deleted some.
+			const stay = ttl === undefined ? (kept?.rows ?? 0) : was.rows;
+			this.#requireRows(will.rows, day.rows + (kept ? stay : 0), ` on ${date}`);
 			return { day, before: was, after: will };
 		});
 	}
@@ -177,13 +233,13 @@ export class ClickHouseLoad {
 		if (found !== expected)
 			throw new JobFailure(
 				"RowsDiffer",
-				`Table ${this.#input.table.name} would have ${found} rows${where}, but ${expected} were expected`,
+				`Table ${this.#work.input.table.name} would have ${found} rows${where}, but ${expected} were expected`,
 			);
 	}
 
 	/** Puts the rows that a day keeps beside the new ones. Throws {@link TableChanged} if some of these are there already. */
 	async #addKept(date: UtcDate): Promise<void> {
-		const { name, columns } = this.#input.table;
+		const { name, columns } = this.#work.input.table;
 		const eventID = columns.find(({ from }) => from === "EventID")?.name;
 		if (eventID !== undefined) {
 			const id = quoteName(eventID);
@@ -198,8 +254,8 @@ export class ClickHouseLoad {
 
 	/** Of days that no record is about, the rows are counted and not read: their digest is that of none. */
 	async #rows(table: string, days: LoadDay[]): Promise<Map<UtcDate, DateRows>> {
-		const { columns } = this.#input.table;
-		const oldest = oldestRecorded(this.#manifest);
+		const { columns } = this.#work.input.table;
+		const oldest = oldestRecorded(this.#work.manifest);
 		const dates = days.map(({ date }) => date);
 		const of = (columns: readonly TableColumn[], dates: UtcDate[]) =>
 			rowsByDate(this.#connection, this.#sql.of(table), columns, dates);
@@ -217,10 +273,10 @@ export class ClickHouseLoad {
 	}
 
 	/** Changes the days one by one, each by one statement. */
-	async #publishDays(plan: ClickHousePlan, staged: StagedDay[]): Promise<void> {
-		const { name } = this.#input.table;
-		const changed = staged.filter(({ day }) => !day.kept || day.rows > 0);
-		const done = await this.#record(plan, staged);
+	async #publishDays(plan: Planned): Promise<void> {
+		const { name } = this.#work.input.table;
+		const changed = this.#staged.filter(({ day }) => !day.kept || day.rows > 0);
+		const done = await this.#record(plan);
 		await this.#connection.run(this.#sql.comment(name, plan.during));
 		for (const { day, after } of changed)
 			await this.#connection.run(
@@ -229,24 +285,24 @@ export class ClickHouseLoad {
 					: this.#sql.dropDay(day.date, name),
 			);
 		await done();
-		await this.#connection.run(this.#sql.comment(name, plan.after));
 	}
 
 	/** The staging table takes the table's place. It has the mark already, so that both change at once. */
-	async #publishTable(
-		plan: ClickHousePlan,
-		staged: StagedDay[],
-		view: WrittenView | undefined,
-	): Promise<void> {
-		const { name, columns } = this.#input.table;
+	async #publishTable(plan: Planned): Promise<void> {
+		const { name, columns } = this.#work.input.table;
+		const view = plan.view.beside;
+		const ttl = likeTTL(plan);
+		if (ttl !== undefined)
+			await this.#connection.run(this.#sql.modifyTTL(this.#staging, ttl));
 		if (!plan.staging)
 			await this.#connection.run(this.#sql.comment(this.#staging, plan.after));
 		if (view) {
+			this.#own.push(this.#stagingView);
 			const next = { ...view, name: this.#stagingView };
 			const how = { isThere: false, columns };
 			await this.#connection.run(this.#sql.writeView(next, how));
 		}
-		const done = await this.#record(plan, staged);
+		const done = await this.#record(plan);
 		await this.#connection.run(
 			plan.publish === "Rename"
 				? this.#sql.rename(this.#staging, name)
@@ -259,19 +315,16 @@ export class ClickHouseLoad {
 	}
 
 	/** Says what is about to change. The result says that it has. */
-	async #record(
-		{ record }: ClickHousePlan,
-		staged: StagedDay[],
-	): Promise<() => Promise<void>> {
-		const entries = staged
-			.filter(({ day }) => day.date >= oldestRecorded(this.#manifest))
+	async #record({ record }: Planned): Promise<() => Promise<void>> {
+		const entries = this.#staged
+			.filter(({ day }) => day.date >= oldestRecorded(this.#work.manifest))
 			.flatMap(({ day, before, after }) =>
-				entriesOf(day, this.#manifest.run, before, after),
+				entriesOf(day, this.#work.manifest.run, before, after),
 			);
 		const last = entries.at(-1);
 		if (record === undefined || !last) return async () => undefined;
 		const about = {
-			table_name: this.#input.table.name,
+			table_name: this.#work.input.table.name,
 			record,
 			load: randomUUID(),
 		};
@@ -283,68 +336,18 @@ export class ClickHouseLoad {
 		await write(entries, false);
 		return () => write([{ ...last, objects: [] }], true);
 	}
+}
 
-	/** Puts a day's rows into the staging table. Returns the day as its objects on disk have it. */
-	async #put(day: LoadDay): Promise<LoadDay> {
-		const { columns } = this.#input.table;
-		const isOfObjects = areOfObjects(columns);
-		const bytes = day.objects.reduce((sum, { bytes }) => sum + bytes, 0);
-		// Any other day comes by one INSERT, as each makes a part that the server must merge.
-		const isLarge = bytes > maxUploadBytes;
-		const newUploads = () =>
-			new ObjectUploads((upload) => this.#upload(joinedParquet(upload)), {
-				maxBytes: maxUploadBytes,
-				firstBytes: isLarge ? maxUploadBytes / 8 : maxUploadBytes,
-				atOnce: this.#sql.insertsAtOnce,
-			});
-		const uploads = newUploads();
-		const { released = [], without = [] } = day;
-		// Rows that were sent too early are dropped with their partition.
-		const mayBeEarly =
-			isOfObjects &&
-			dateColumn(columns) !== undefined &&
-			released.length + without.length === 0;
-		const use = async ([found]: LoadDay[], session: Session) => {
-			const { objects } = found!;
-			let rows = isOfObjects ? await uploads.finish(objects) : undefined;
-			if (rows === undefined && uploads.hasSentEarly) {
-				await this.#connection.run(this.#sql.dropDay(day.date, this.#staging));
-				rows = await newUploads().finish(objects);
-			}
-			if (rows === undefined) await this.#write(found!, session);
-			else requireRowsOf(found!, rows);
-			return found!;
-		};
-		try {
-			return await this.#files.with(
-				[day],
-				use,
-				mayBeEarly ? (object) => uploads.add(object) : undefined,
-			);
-		} finally {
-			await uploads.end();
-		}
-	}
+/** The TTL of a staging table that is like the table. */
+function likeTTL({ staging, ttl }: Planned): string | undefined {
+	return staging ? undefined : ttl;
+}
 
-	/** Sends a day's rows in files that are written anew. */
-	async #write(day: LoadDay, session: Session): Promise<void> {
-		const { columns } = this.#input.table;
-		const directory = join(this.#files.directory, `${day.date}-written`);
-		try {
-			const files = await writeUploads(day, columns, directory, session);
-			await mapConcurrently(files, this.#sql.insertsAtOnce, (file) =>
-				this.#upload(createReadStream(file)),
-			);
-		} finally {
-			await rm(directory, { recursive: true, force: true });
-		}
-	}
-
-	#upload(parquet: Readable): Promise<void> {
-		const { columns } = this.#input.table;
-		const sql = this.#sql.insert(this.#staging, columns, "Parquet");
-		return this.#connection.run(sql, parquet);
-	}
+/** Neither REPLACE PARTITION nor EXCHANGE is an insert (clickhouse.com/docs/sql-reference/statements/create/view#materialized-view). */
+function fedWords(table: string, views: string[]): string | undefined {
+	return views.length === 0
+		? undefined
+		: `Materialized view ${views.join(", ")} gets no row: it reads what is inserted into table ${table}, and Runs move partitions into it. Use a view, or a materialized view with REFRESH EVERY.`;
 }
 
 /** A day that is ready in the staging table, with what the table has of it. */
@@ -352,63 +355,4 @@ interface StagedDay {
 	day: LoadDay;
 	before: DateRows;
 	after: DateRows;
-}
-
-/**
- * Writes the Parquet files that ClickHouse loads, from a day's objects on disk and with only the table's columns: a next one as soon as one
- * has {@link maxUploadBytes}. Returns their paths.
- * Throws {@link JobFailure} ObjectMismatch if they have other rows than planned.
- */
-async function writeUploads(
-	{ date, rows, objects }: LoadDay,
-	columns: readonly TableColumn[],
-	directory: string,
-	session: Session,
-): Promise<string[]> {
-	// Such as a day in quarantine of which every event was released.
-	if (objects.length === 0 && rows === 0) return [];
-	const selected = columns.map((column) => {
-		const { name, type, expression } = columnSql(column, columns);
-		// As text, which the server parses.
-		const stored = type === "JSON" ? "VARCHAR" : type;
-		return `(${expression})::${stored} AS ${quoteDuckDB(name)}`;
-	});
-	await limitWriters(session, objects, columns);
-	defineBodyValues(session);
-	await mkdir(directory);
-	const written = await session.run(
-		`COPY (SELECT ${selected.join(", ")} FROM ${eventRows(objects, columns)})` +
-			` TO ${quoteDuckDBText(directory)} (${areWide(columns) ? widePassingParquet : passingParquet}, FILE_SIZE_BYTES ${maxUploadBytes})`,
-	);
-	requireRowsOf({ date, rows }, written);
-	return (await readdir(directory)).map((file) => join(directory, file));
-}
-
-function requireRowsOf(
-	{ date, rows }: Pick<LoadDay, "date" | "rows">,
-	found: number,
-): void {
-	if (found !== rows)
-		throw new JobFailure(
-			"ObjectMismatch",
-			`The objects of ${date} gave ${found} rows, but the manifest says ${rows}`,
-		);
-}
-
-/** Of compressed Parquet, which a server holds in memory. The rows are then about what ClickHouse puts into one part by itself (min_insert_block_size_bytes, 256 MiB). */
-const maxUploadBytes = 64 * 1024 ** 2;
-
-const objectColumns: Partial<Record<string, string>> = {
-	EventID: "event_id",
-	Timestamp: "timestamp",
-	Body: "body",
-	Date: "date",
-};
-
-/** Whether the objects in the bucket have these columns by the same names, so that ClickHouse takes them as they are. */
-function areOfObjects(columns: readonly TableColumn[]): boolean {
-	return columns.every(
-		({ name, from }) =>
-			typeof from === "string" && objectColumns[from] === name,
-	);
 }

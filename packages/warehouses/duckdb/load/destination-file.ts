@@ -6,6 +6,7 @@ import { jobEnv } from "../../../contracts/job.ts";
 
 import { openDatabase } from "../../../duckdb/database.ts";
 import { boundedMemory, vectorRoom } from "../../../duckdb/memory.ts";
+import { refusing } from "../../../duckdb/refusal.ts";
 import { Session } from "../../../duckdb/session.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { JobFailure } from "../../load/failure.ts";
@@ -68,7 +69,7 @@ async function createDatabase(file: string): Promise<void> {
 	const draft = `${file}.new-${process.pid}`;
 	await rm(draft, { force: true });
 	try {
-		(await DuckDBInstance.create(draft)).closeSync();
+		(await refusing(() => DuckDBInstance.create(draft))).closeSync();
 		await link(draft, file);
 	} catch (error) {
 		// Another process created it at the same time.

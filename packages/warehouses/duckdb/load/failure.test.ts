@@ -1,5 +1,7 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { DatabaseBusy } from "../../../duckdb/database.ts";
+import { DuckDBRefusal } from "../../../duckdb/refusal.ts";
 import { JobFailure } from "../../load/failure.ts";
 import { destinationFailure } from "./failure.ts";
 import { PathOutside } from "./warehouse-path.ts";
@@ -39,7 +41,7 @@ test.each([
 	],
 ])("%j is %s, with DuckDB's own words", (message, code) => {
 	const failure = destinationFailure(
-		new Error(`${message}\nSee also …`),
+		new DuckDBRefusal(`${message}\nSee also …`),
 		"a.duckdb",
 		"/s",
 	) as JobFailure;
@@ -74,4 +76,59 @@ test("an error of another cause stays unchanged", () => {
 	expect(destinationFailure(error, "a", "/s")).toBe(error);
 	const failure = new JobFailure("ObjectMismatch", "Corrupt");
 	expect(destinationFailure(failure, "a", "/s")).toBe(failure);
+});
+
+test.each([
+	[
+		"Constraint Error: NOT NULL constraint failed: t.x y.email",
+		'rows by constraint "NOT NULL" in column "email" of table "t.x y" (DuckDB\'s Constraint Error)',
+	],
+	[
+		"Constraint Error: CHECK constraint failed on table orders with expression CHECK((body != 'MARKED with expression '))",
+		'rows by constraint "CHECK" in table "orders" (DuckDB\'s Constraint Error)',
+	],
+	[
+		'Constraint Error: Duplicate key "email: MARKED" violates unique constraint. x" violates unique constraint.',
+		'rows by constraint "unique" (DuckDB\'s Constraint Error)',
+	],
+	[
+		'Constraint Error: PRIMARY KEY or UNIQUE constraint violation: duplicate key "MARKED"',
+		'rows by constraint "PRIMARY KEY or UNIQUE" (DuckDB\'s Constraint Error)',
+	],
+	[
+		'TransactionContext Error: Failed to commit: PRIMARY KEY or UNIQUE constraint violation: duplicate key "MARKED"',
+		'rows by constraint "PRIMARY KEY or UNIQUE" (DuckDB\'s TransactionContext Error)',
+	],
+	[
+		'Constraint Error: Violates foreign key constraint because key "id: MARKED" does not exist in the referenced table',
+		'rows by constraint "foreign key" (DuckDB\'s Constraint Error)',
+	],
+	[
+		"Conversion Error: Could not convert string 'MARKED' to INT32\n\nLINE 1: 'MARKED'",
+		"rows (DuckDB's Conversion Error)",
+	],
+	[
+		'Invalid Input Error: Malformed JSON at byte 1. Input: "MARKED No space left on device"',
+		"rows (DuckDB's Invalid Input Error)",
+	],
+])("of %j nothing is told but names", (message, words) => {
+	const failure = destinationFailure(
+		new DuckDBRefusal(message),
+		"a.duckdb",
+		"/s",
+	) as JobFailure;
+	const isUnique = /unique/i.test(words);
+	expect(failure.code).toBe(isUnique ? "RowsNotUnique" : "RowsRefused");
+	expect(failure.what).toBe(`DuckDB file a.duckdb refuses ${words}.`);
+	expect(failure.stack).not.toContain("MARKED");
+});
+
+test.each([
+	"Binder Error: Could not choose 'MARKED'",
+	'IO Error: Failure while replaying WAL file "/w/a.duckdb.wal": Constraint Error: Duplicate key "MARKED"',
+	"MARKED",
+])("%j stays DuckDB's, without its words", (message) => {
+	const refusal = new DuckDBRefusal(message);
+	expect(destinationFailure(refusal, "a.duckdb", "/s")).toBe(refusal);
+	expect(refusal.stack + inspect(refusal)).not.toContain("MARKED");
 });

@@ -2,7 +2,7 @@ import type { TableColumn } from "../../../contracts/job.ts";
 import { vectorRows } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { isRest } from "../../load/body-paths.ts";
+import { isRest } from "../../load/body-value.ts";
 import type { DayObject } from "../../load/load-day.ts";
 
 /*

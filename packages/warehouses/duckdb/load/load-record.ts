@@ -1,19 +1,15 @@
-import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { asFilled, columnSql, eventRows } from "../../load/columns.ts";
 import {
 	joinedLoad,
 	type LoadDay,
-	nameOf,
 	type RecordedLoad,
 	type UnfitCount,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { recordNameOf } from "../../load/load-record.ts";
-import type { TableMark } from "../../load/table-mark.ts";
+import { recordOfDay } from "../../load/table-plan.ts";
 
 /**
  * Which objects the rows of which table and date come from. It changes in the rows' transaction, and stands in a schema of
@@ -34,15 +30,6 @@ export const recordDefinition = [
 	`CREATE TABLE IF NOT EXISTS ${digestTable} (table_name VARCHAR, record VARCHAR, date DATE, engine VARCHAR, digest VARCHAR)`,
 ];
 
-/**
- * An aggregate over rows in any order, which changes if a row is deleted, inserted or changed. A sum, not XOR: a row that stands
- * twice counts twice. DuckDB's hash takes 0.4 s for a million rows of 500 bytes, a tenth of what md5 takes; another version of it
- * may have another hash, so the engine stands beside each digest.
- */
-export function digestSql(columns: readonly { name: string }[]): string {
-	return `coalesce(sum(hash(${columns.map(({ name }) => quoteName(name)).join(", ")})), 0)::VARCHAR`;
-}
-
 /** What one transaction changes in the record of a table. */
 export interface RecordChange {
 	/** Everything else about the table is forgotten. */
@@ -52,88 +39,38 @@ export interface RecordChange {
 	/** The Run's first date: see {@link tidyRecord}. */
 	tidiedBefore: UtcDate | undefined;
 	loads: (RecordedLoad & { date: UtcDate })[];
-	/** Of these dates, what the table holds now is recorded, by these columns. */
-	digests: {
-		dates: UtcDate[];
-		columns: TableColumn[];
-		/** Of these dates, `digest` is that of the rows that stay, so only the added ones are read. */
-		added: AddedRows[];
-	};
-}
-
-interface AddedRows {
-	date: UtcDate;
-	digest: string;
-	/** The column of the ids, and the files whose events the rows are. */
-	eventID: string;
-	files: string[];
-}
-
-/** See {@link recordNameOf}. Also of the SQL, since a later version may fill the same columns in another way. */
-export function recordOf(
-	input: Pick<LoadInput, "strategy" | "table" | "filter">,
-	manifest: Pick<Manifest, "sourceKey" | "run">,
-	mark: TableMark | undefined,
-): string | undefined {
-	const columns = asFilled(input.table.columns);
-	return recordNameOf(input, manifest, mark, [
-		columns.map((column) => columnSql(column, columns)),
-		eventRows([], columns),
-		digestSql(columns),
-	]);
+	/** Of these dates, the digest of the rows that stay. To these, the rows come that the load inserts. */
+	digests: Map<UtcDate, string>;
 }
 
 export function recordChange(
 	record: string | undefined,
 	manifest: Manifest,
 	days: LoadDay[],
-	columns: TableColumn[],
 ): RecordChange {
 	const { run } = manifest;
-	const changed = days.filter(({ kept }) => !kept || kept.renamed);
-	const eventID = columns.find(({ from }) => from === "EventID")?.name;
-	const read = (record === undefined ? [] : days).filter(
-		({ kept, objects }) => !kept || objects.length > 0,
-	);
+	const recorded = record === undefined ? [] : days;
 	return {
 		record,
-		dates: changed.map(({ date }) => date),
+		dates: days
+			.filter(({ kept }) => !kept || kept.renamed)
+			.map(({ date }) => date),
 		tidiedBefore: manifest.dates[0]?.date,
-		loads:
-			record === undefined
-				? []
-				: days
-						.flatMap((day) => loadsOf(day, run))
-						.filter((load) => load.objects.length > 0),
-		digests: {
-			dates: read.map(({ date }) => date),
-			columns,
-			added: read.flatMap(({ date, kept, objects }) =>
-				kept && eventID !== undefined
-					? [
-							{
-								date,
-								digest: kept.held.digest,
-								eventID,
-								files: objects.map(({ file }) => file),
-							},
-						]
-					: [],
-			),
-		},
+		loads: recorded
+			.flatMap((day) => {
+				const { stays, added } = recordOfDay(day, run);
+				const { date } = day;
+				return [stays ?? [], added ?? []]
+					.flat()
+					.map((load) => ({ ...load, date }));
+			})
+			.filter((load) => load.objects.length > 0),
+		digests: new Map(
+			recorded
+				.filter(({ kept, objects }) => !kept || objects.length > 0)
+				.map(({ date, kept }) => [date, kept?.held.digest ?? "0"]),
+		),
 	};
-}
-
-/** What to record about a day: all of it, unless the record of the rows that stay holds. */
-function loadsOf(day: LoadDay, run: string): RecordChange["loads"] {
-	const { date, rows, objects, kept, deciding = [], unfit = {} } = day;
-	const names = objects.map(nameOf);
-	if (!kept)
-		return [{ date, objects: [...deciding, ...names], rows, unfit, run }];
-	const added = { date, objects: names, rows, unfit, run };
-	if (!kept.renamed) return [added];
-	const { renamed, held: _, ...stay } = kept;
-	return [{ ...stay, date, objects: renamed, run: "" }, added];
 }
 
 /** @param text Records of earlier builds have only a number of rows for a column. */
@@ -147,9 +84,11 @@ function recordedUnfit(text: string | null, rows: number): UnfitRows {
 	);
 }
 
+/** @param written Digests of the rows that the load has inserted. */
 export function recordStatements(
 	table: string,
 	{ record, dates, loads, digests }: RecordChange,
+	written: ReadonlyMap<UtcDate, bigint>,
 ): string[] {
 	const forget = (recordTable: string, dates: readonly UtcDate[]) => {
 		const forgotten = [
@@ -162,8 +101,11 @@ export function recordStatements(
 		...recordDefinition,
 		forget(recordTable, dates),
 		...loads.map((load) => entry(table, record!, load)),
-		forget(digestTable, digests.dates),
-		...digestStatements(table, record, digests),
+		forget(digestTable, [...digests.keys()]),
+		...digests.entries().map(([date, kept]) => {
+			const digest = BigInt(kept) + (written.get(date) ?? 0n);
+			return `INSERT INTO ${digestTable} VALUES (${quoteText(table)}, ${quoteText(record!)}, DATE ${quoteText(date)}, version(), '${digest}')`;
+		}),
 	];
 }
 
@@ -240,30 +182,6 @@ export async function tidyRecord(
 		const one = joinedLoad(loads);
 		await session.run(entry(table, record, { date, ...one }));
 	}
-}
-
-function digestStatements(
-	table: string,
-	record: string | undefined,
-	{ dates, columns, added }: RecordChange["digests"],
-): string[] {
-	if (record === undefined) return [];
-	const insert = `INSERT INTO ${digestTable} SELECT ${quoteText(table)}, ${quoteText(record)}`;
-	const digests = `${digestSql(columns)} AS digest FROM ${quoteName(table)} WHERE ${quoteName("date")}`;
-	const statements = added.map(
-		({ date, digest, eventID, files }) =>
-			`${insert}, DATE ${quoteText(date)}, version(), (${quoteText(digest)}::HUGEINT + digest::HUGEINT)::VARCHAR` +
-			` FROM (SELECT ${digests} = DATE ${quoteText(date)} AND ${ofFiles(eventID, files)})`,
-	);
-	const whole = dates.filter((day) => !added.some(({ date }) => date === day));
-	const list = datesSql(whole);
-	// Dates without rows have a digest, too.
-	if (whole.length > 0)
-		statements.push(
-			`${insert}, day, version(), coalesce(digest, '0') FROM unnest([${list}]) AS wanted(day) LEFT JOIN` +
-				` (SELECT ${quoteName("date")} AS day, ${digests} IN (${list}) GROUP BY ALL) USING (day)`,
-		);
-	return statements;
 }
 
 /** The condition for a row of the table to be of an event in these files. */

@@ -6,9 +6,9 @@ import type { ExistingColumn } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type { TableComment } from "../../load/table-comment.ts";
 import type { TableMark } from "../../load/table-mark.ts";
+import { recordOf } from "../../load/table-plan.ts";
 import { TableChanged } from "../../load/warehouse.ts";
-import { recordOf } from "./load-record.ts";
-import { planLoad } from "./plan.ts";
+import { duckDBTables, planLoad } from "./plan.ts";
 
 const columns: TableColumn[] = [
 	{ name: "event_id", from: "EventID" },
@@ -21,8 +21,13 @@ const fitting = [
 	{ name: "date", type: "DATE" },
 ];
 const days: LoadDay[] = [
-	{ date: "2026-03-01", rows: 3, objects: [object("a", 1), object("b", 2)] },
-	{ date: "2026-03-02", rows: 0, objects: [] },
+	{
+		date: "2026-03-01",
+		rows: 3,
+		objects: [object("a", 1), object("b", 2)],
+		steps: [],
+	},
+	{ date: "2026-03-02", rows: 0, objects: [], steps: [] },
 ];
 
 const rest = manifestOf({
@@ -115,6 +120,27 @@ test("a later load replaces exactly the manifest's days, empty ones too", () => 
 	]);
 });
 
+test("a table that has all comments on its columns gets none", () => {
+	const comments = (existing: ExistingColumn[] | undefined) =>
+		plan(input(), days, existing).steps.filter(
+			(step) => step.do === "CommentColumns",
+		);
+	const [first] = comments(undefined);
+	expect(first?.comments.map(({ name }) => name)).toEqual(
+		columns.map(({ name }) => name),
+	);
+	const commented = fitting.map((column, index) => ({
+		...column,
+		comment: first!.comments[index]!.comment,
+	}));
+	expect(comments(commented)).toEqual([]);
+	const [own] = comments([
+		{ ...fitting[0]!, comment: "mine" },
+		...fitting.slice(1),
+	]);
+	expect(own?.comments.map(({ name }) => name)).toEqual(["body", "date"]);
+});
+
 test("one statement inserts all objects", () => {
 	const { steps } = plan(input(), days, fitting);
 	expect(steps.find((step) => step.do === "Insert")).toMatchObject({
@@ -178,13 +204,15 @@ describe("before the rows are inserted, dictionaries are ruled out where texts d
 	});
 });
 
-test("a full reload replaces the whole table and counts all its rows", () => {
+test("a full reload replaces all rows of the table and counts them", () => {
 	const full = withColumns(columns.slice(0, 2), "FullReload");
 	expect(steps(full, days, fitting.slice(0, 2))).toEqual([
-		"ReplaceTable",
+		"DeleteRows",
 		"Insert",
 		"CheckRows 3",
 	]);
+	const [event] = fitting;
+	expect(steps(full, days, [event!])[0]).toBe("AddColumns");
 });
 
 describe("a day that keeps rows", () => {
@@ -203,7 +231,7 @@ describe("a day that keeps rows", () => {
 	};
 	const kept = { rows: 4, unfit: { body: { rows: 1, values: 4 } }, held };
 	const [day, empty] = days as [LoadDay, LoadDay];
-	const record = recordOf(input(), manifestOf(), undefined)!;
+	const record = recordOf(duckDBTables, input(), manifestOf(), undefined)!;
 	const mark: TableMark = { ...complete, record };
 	const planKept = (
 		days: LoadDay[],
@@ -237,7 +265,7 @@ describe("a day that keeps rows", () => {
 			rows: 7,
 		});
 		const id: TableColumn = { name: "id", from: "EventID" };
-		const { table } = withColumns([id, ...columns.slice(1)]);
+		const { table } = withColumns([...columns.slice(1), id]);
 		expect(
 			planLoad(
 				input({ table }),
@@ -257,6 +285,20 @@ describe("a day that keeps rows", () => {
 		});
 	});
 
+	test("is not looked at for its new events in a table without their ids", () => {
+		const { table } = withColumns(columns.slice(1));
+		const { steps } = planLoad(
+			input({ table }),
+			manifestOf(),
+			[{ ...day, kept }],
+			tableOf(fitting.slice(1), { words: "", mark }),
+			new Map([[day.date, held]]),
+		);
+		const kinds = steps.map((step) => step.do);
+		expect(kinds).toContain("Insert");
+		expect(kinds).not.toContain("CheckNew");
+	});
+
 	test("and lacks nothing stays untouched", () => {
 		const steps = planKept([{ ...day, rows: 0, objects: [], kept }]);
 		expect(steps).toEqual([{ do: "CheckRows", date: day.date, rows: 4 }]);
@@ -267,18 +309,7 @@ describe("a day that keeps rows", () => {
 			record,
 			dates: [],
 			loads: [{ objects: ["a", "b"], rows: 3, unfit: {} }],
-			digests: {
-				dates: [day.date],
-				columns,
-				added: [
-					{
-						date: day.date,
-						digest: held.digest,
-						eventID: "event_id",
-						files: day.objects.map(({ file }) => file),
-					},
-				],
-			},
+			digests: new Map([[day.date, held.digest]]),
 		});
 		const renamed = { ...kept, renamed: ["compacted"] };
 		expect(
@@ -301,7 +332,7 @@ describe("a day that keeps rows", () => {
 				},
 			],
 		});
-		expect(recorded([{ ...day, deciding: ["r"] }])).toMatchObject({
+		expect(recorded([{ ...day, steps: [{ deciding: ["r"] }] }])).toMatchObject({
 			dates: [day.date],
 			loads: [{ objects: ["r", "a", "b"], rows: 3 }],
 		});
@@ -354,10 +385,13 @@ test.each<[string, Partial<LoadInput>, Partial<Manifest>]>([
 		{},
 	],
 ])("a record doesn't hold for %s", (_, changes, other) => {
-	const record = recordOf(input(), manifestOf(), undefined)!;
+	const record = recordOf(duckDBTables, input(), manifestOf(), undefined)!;
 	const mark = { ...complete, record };
-	expect(recordOf(input(), manifestOf({ run: "next" }), mark)).toBe(record);
+	expect(
+		recordOf(duckDBTables, input(), manifestOf({ run: "next" }), mark),
+	).toBe(record);
 	const started = recordOf(
+		duckDBTables,
 		input(changes),
 		manifestOf({ run: "next", ...other }),
 		mark,
@@ -521,14 +555,14 @@ test.each([
 test.each<[string, LoadInput, ExistingColumn[] | undefined, unknown, unknown]>([
 	["a new table", input(), undefined, undefined, {}],
 	[
-		"a table that is replaced",
+		"a table whose rows are replaced",
 		input({
 			strategy: "FullReload",
 			table: { ...input().table, columns: columns.slice(0, 2) },
 		}),
 		fitting.slice(0, 2),
-		undefined,
-		{ replaces: "table" },
+		{ without: "All", added: [] },
+		{ replaces: "table", keeps: true },
 	],
 	[
 		"a table with other days",

@@ -2,29 +2,33 @@ import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import {
-	allComments,
-	type ColumnComment,
-	missingComments,
-} from "../../load/column-comments.ts";
-import { columnSql, type SizedFile } from "../../load/columns.ts";
+	asFilled,
+	columnSql,
+	eventRows,
+	type SizedFile,
+	valuesOfJson,
+} from "../../load/columns.ts";
 import {
 	type ExistingColumn,
+	fits,
 	incompatibility,
-	lacksValues,
-	newColumns,
 	type WantedColumn,
 } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
-import { type TableComment, writeComment } from "../../load/table-comment.ts";
 import {
-	markAfter,
-	pipelineOf,
-	requireComplete,
-} from "../../load/table-mark.ts";
-import { type TableUse, useOf } from "../../load/table-owner.ts";
+	allComments,
+	type ColumnComment,
+	missingComments,
+} from "../../load/table-comment.ts";
+import {
+	type CommentedTable,
+	planTable,
+	type TableType,
+} from "../../load/table-plan.ts";
 import { requireSameRows } from "../../load/warehouse.ts";
 import { sliceBytes, slicesOf } from "./large-rows.ts";
-import { type RecordChange, recordChange, recordOf } from "./load-record.ts";
+import { type RecordChange, recordChange } from "./load-record.ts";
+import { digestSql } from "./row-digest.ts";
 
 /** What a load does to the table, in order: all in one transaction, but for what ends with a Stage. */
 export type LoadStep =
@@ -35,6 +39,8 @@ export type LoadStep =
 	| { do: "CommentColumns"; comments: ColumnComment[] }
 	| { do: "AddColumns"; columns: TableColumn[] }
 	| { do: "DeleteDay"; date: UtcDate }
+	/** All rows go, and the table stays with all that people have given to it. */
+	| { do: "DeleteRows" }
 	/** The table must not have these files' events on that date yet. */
 	| { do: "CheckNew"; date: UtcDate; eventID: string; files: string[] }
 	/**
@@ -65,8 +71,8 @@ export type LoadStep =
 			days: { date: UtcDate; rows: number }[];
 			slices: SizedFile[][];
 			columns: TableColumn[];
-			/** Rows of the table as it is that stay: all but those of these dates. Absent if it is replaced. */
-			stay?: { without: UtcDate[]; added: TableColumn[] };
+			/** Of the table as it is, rows stay: all but those of these dates, or none. Absent if another one takes its place. */
+			stay?: { without: UtcDate[] | "All"; added: TableColumn[] };
 	  }
 	/** The staging table takes the place of the table, if there is one, and `keeps` its indexes and comments. */
 	| { do: "Publish"; replaces?: "table" | "view"; keeps?: true }
@@ -78,13 +84,13 @@ export type LoadStep =
 
 export interface LoadPlan {
 	table: string;
+	/** A view of DuckDB is never rewritten for what people have done to it. */
+	words?: undefined;
 	steps: LoadStep[];
 }
 
 /** The table as the transaction finds it. */
-export interface DuckDBTable {
-	columns: ExistingColumn[];
-	comment: TableComment;
+export interface DuckDBTable extends CommentedTable {
 	isEmpty: boolean;
 	/** It has columns, but holds no rows of its own. */
 	isView: boolean;
@@ -92,7 +98,7 @@ export interface DuckDBTable {
 
 /**
  * Decides how the days get into the table. Incremental replaces the manifest's days, empty ones too, and no others, but
- * only adds to days that keep rows; FullReload replaces the whole table.
+ * only adds to days that keep rows; FullReload replaces all rows, and the table itself only if a column gets another type.
  * @param held What the table holds of the days; see held-dates.ts.
  * @param existing undefined when there is no table.
  * @param isStaged Whether one transaction can't hold the rows; see staged-table.ts.
@@ -107,32 +113,20 @@ export function planLoad(
 	held?: ReadonlyMap<UtcDate, HeldDate>,
 	isStaged = false,
 ): LoadPlan {
-	const { name, columns, description } = input.table;
-	const use = existing && duckDBUse(input, manifest, existing);
-	const replaces = input.strategy === "FullReload" || use?.replaces === true;
-	const added = existing ? newColumns(existing.columns, columns) : [];
-	// The days that the table holds lack the values of a new column.
-	const kept = replaces || lacksValues(added) ? undefined : use?.mark;
-	requireComplete(name, kept, manifest);
-	requireSameRows(name, days, kept && held);
-	const words = existing && !replaces ? existing.comment.words : description;
-	const record = recordOf(input, manifest, kept);
-	const comment: LoadStep = {
-		do: "Comment",
-		text: writeComment(words, {
-			...markAfter(kept, manifest, pipelineOf(input)),
-			runName: input.run.name,
-			...(record !== undefined && { record }),
-		}),
-	};
-	// A view has no comments of its own.
-	const commented = existing?.isView ? [] : existing?.columns;
+	const { name, columns } = input.table;
+	const plan = planTable(duckDBTables, input, manifest, existing);
+	const { isNew, added, commented, record } = plan;
+	const isKept =
+		existing && !isNew && fits(existing.columns, wantedColumns(columns));
+	const replaces = plan.replaces && !isKept;
+	requireSameRows(name, days, plan.kept && held);
+	const comment: LoadStep = { do: "Comment", text: plan.after };
 	const comments = replaces
 		? allComments(columns, commented)
 		: missingComments(columns, commented);
 	const commentColumns: LoadStep[] =
 		comments.length > 0 ? [{ do: "CommentColumns", comments }] : [];
-	const without = replaces
+	const without = plan.replaces
 		? []
 		: days.filter(({ kept }) => !kept).map(({ date }) => date);
 	const eventID = columns.find(({ from }) => from === "EventID")?.name;
@@ -167,7 +161,10 @@ export function planLoad(
 				days: loaded,
 				slices: slicesOf(objects, sliceBytes),
 				columns,
-				...(existing && !replaces && { stay: { without, added } }),
+				...(existing &&
+					!replaces && {
+						stay: { without: plan.replaces ? "All" : without, added },
+					}),
 			},
 			{
 				do: "Publish",
@@ -182,38 +179,41 @@ export function planLoad(
 		else if (!existing) steps.push({ do: "CreateTable", columns });
 		else if (added.length > 0) steps.push({ do: "AddColumns", columns: added });
 		steps.push(comment, ...commentColumns);
+		if (plan.replaces && !replaces) steps.push({ do: "DeleteRows" });
 		for (const date of without) steps.push({ do: "DeleteDay", date });
 		steps.push(...checks);
 		if (full.length > 0)
 			steps.push({ do: "Insert", days: loaded, objects, columns });
 	}
 	steps.push(...rowChecks(input, days));
-	const change = recordChange(record, manifest, days, columns);
+	const change = recordChange(record, manifest, days);
 	const isRecorded = change.dates.length === 0 && change.loads.length === 0;
 	if (!isRecorded) steps.push({ do: "Record", change });
 	return { table: name, steps };
 }
 
-/** See {@link useOf}. */
-export function duckDBUse(
-	input: LoadInput,
-	manifest: Manifest,
-	{ columns, comment, isEmpty, isView }: DuckDBTable,
-): TableUse {
-	const wanted = wantedColumns(input.table.columns);
-	const otherKind = isView ? "view" : undefined;
-	const { mark } = comment;
-	const reason =
-		otherKind === undefined
-			? incompatibility(columns, wanted, input.strategy, mark !== undefined)
-			: `it is a ${otherKind}`;
-	return useOf(input, manifest, {
-		mark,
-		otherKind,
-		isEmpty,
-		incompatibility: reason,
-	});
-}
+export const duckDBTables: TableType<DuckDBTable> = {
+	found({ columns, comment: { mark }, isEmpty, isView }, { table, strategy }) {
+		const wanted = wantedColumns(table.columns);
+		const otherKind = isView ? "view" : undefined;
+		const reason = isView
+			? "it is a view"
+			: incompatibility(columns, wanted, strategy, mark !== undefined);
+		return { mark, otherKind, isEmpty, incompatibility: reason };
+	},
+	/**
+	 * Also the SQL, since a later version may fill the same columns in another way. That the empty fields of forms are missing ones isn't in it: tables of
+	 * before take it over as their days are replaced, not all at once.
+	 */
+	filling(table) {
+		const columns = asFilled(table.columns);
+		return [
+			columns.map((column) => columnSql(column, columns)),
+			eventRows([], columns, valuesOfJson),
+			digestSql(columns),
+		];
+	},
+};
 
 export function wantedColumns(columns: readonly TableColumn[]): WantedColumn[] {
 	return columns.map((column) => ({

@@ -3,10 +3,11 @@ import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import type { Logger } from "../../../service/log.ts";
 import { JobFailure } from "../../load/failure.ts";
-import { progressOf } from "../../load/progress.ts";
+import { progressOf } from "../../load/load-table.ts";
 import { rowGroupsOf, sliceBytes } from "./large-rows.ts";
 import { datesSql } from "./load-record.ts";
 import type { LoadStep } from "./plan.ts";
+import type { WrittenRows } from "./row-digest.ts";
 import { definition, definitions, insertion } from "./statements.ts";
 
 /** No Pipeline's table has such a name. In the table's schema, since DuckDB moves no table to another. */
@@ -30,6 +31,7 @@ export async function stage(
 	{ days, slices, columns, stay }: Extract<LoadStep, { do: "Stage" }>,
 	session: Session,
 	log: Logger,
+	written: WrittenRows | undefined,
 ): Promise<void> {
 	const { rowsTotal } = progressOf(days, 0);
 	const logProgress = (rowsDone: number) =>
@@ -42,11 +44,13 @@ export async function stage(
 			await session.run(
 				`ALTER TABLE ${staging} ADD COLUMN ${definition(column)}`,
 			);
-		await copyRows(table, stay.without, session);
+		if (stay.without !== "All") await copyRows(table, stay.without, session);
 	} else await session.run(`CREATE TABLE ${staging} (${definitions(columns)})`);
 	let inserted = 0;
 	for (const objects of slices) {
-		inserted += await session.run(insertion(stagingTable, objects, columns));
+		inserted += await session.run(
+			insertion(stagingTable, objects, columns, written),
+		);
 		await session.run("CHECKPOINT");
 		logProgress(Math.min(inserted, rowsTotal));
 	}

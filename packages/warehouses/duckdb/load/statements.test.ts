@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { columnSql } from "../../load/columns.ts";
-import { rowCount, statements } from "./statements.ts";
+import { insertion, rowCount, statements } from "./statements.ts";
 
 test("names and texts are quoted, whatever they contain", () => {
 	expect(
@@ -17,19 +17,18 @@ test("names and texts are quoted, whatever they contain", () => {
 test("days are inserted by column name from their files", () => {
 	const header = columnSql({ name: "header_x", from: { header: "x" } });
 	expect(
-		statements("t", {
-			do: "Insert",
-			days: [{ date: "2026-03-01", rows: 2 }],
-			objects: [{ file: "/s/1.parquet" }, { file: "/s/o'2.parquet" }],
-			columns: [
+		insertion(
+			"t",
+			[{ file: "/s/1.parquet" }, { file: "/s/o'2.parquet" }],
+			[
 				{ name: "event_id", from: "EventID" },
 				{ name: "header_x", from: { header: "x" } },
 			],
-		}),
-	).toEqual([
+		),
+	).toBe(
 		`INSERT INTO "t" ("event_id", "header_x") SELECT event_id::VARCHAR, ${header.expression}` +
 			` FROM read_parquet(['/s/1.parquet', '/s/o''2.parquet'])`,
-	]);
+	);
 });
 
 test("a day's rows are counted, and those with the ids of events in files", () => {

@@ -1,15 +1,18 @@
 import type { TableColumn } from "../../../contracts/job.ts";
 import { parquetRows, quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import { columnSql, eventRows, type SizedFile } from "../../load/columns.ts";
-import { ofFiles, recordStatements } from "./load-record.ts";
+import { ofFiles } from "./load-record.ts";
 import type { LoadStep } from "./plan.ts";
+import type { WrittenRows } from "./row-digest.ts";
 
 /** The SQL statements, in order, of a step that changes the table. */
 export function statements(
 	table: string,
 	step: Exclude<
 		LoadStep,
-		{ do: "CheckRows" | "CheckNew" | "Stage" | "Publish" }
+		{
+			do: "CheckRows" | "CheckNew" | "Insert" | "Stage" | "Publish" | "Record";
+		}
 	>,
 ): string[] {
 	const name = quoteName(table);
@@ -34,6 +37,8 @@ export function statements(
 			);
 		case "DeleteDay":
 			return [`DELETE FROM ${name} WHERE ${onDate(step.date)}`];
+		case "DeleteRows":
+			return [`DELETE FROM ${name}`];
 		case "SkipDictionary":
 			return ["SET disabled_compression_methods = 'dictionary'"];
 		case "WriteView":
@@ -43,25 +48,25 @@ export function statements(
 			];
 		case "DropView":
 			return [`DROP VIEW ${quoteName(step.name)}`];
-		case "Record":
-			return recordStatements(table, step.change);
-		case "Insert":
-			return [insertion(table, step.objects, step.columns)];
 	}
 }
 
-/** Inserts the rows of these objects. */
+/**
+ * Inserts the rows of these objects.
+ * @param written counts them; undefined if nobody asks.
+ */
 export function insertion(
 	table: string,
 	objects: readonly SizedFile[],
 	columns: TableColumn[],
+	written?: WrittenRows,
 ): string {
 	const filled = columns.map((column) => columnSql(column, columns));
-	return (
-		`INSERT INTO ${quoteName(table)} (${filled.map(({ name }) => quoteName(name)).join(", ")})` +
-		` SELECT ${filled.map(({ expression }) => expression).join(", ")}` +
-		` FROM ${eventRows(objects, columns)}`
-	);
+	const rows = eventRows(objects, columns);
+	const query = written
+		? written.counting(filled, rows, columns)
+		: `SELECT ${filled.map(({ expression }) => expression).join(", ")} FROM ${rows}`;
+	return `INSERT INTO ${quoteName(table)} (${filled.map(({ name }) => quoteName(name)).join(", ")}) ${query}`;
 }
 
 /** Of each file. */

@@ -4,44 +4,46 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import { memoryForWideTables, vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { bodyHasString } from "../../load/body-values.ts";
+import { defineBodyMatch, meantSql } from "../../load/body-match.ts";
 import { areWide, bodyColumnsOf, limitWriters } from "../../load/columns.ts";
-import {
-	type ErasableTable,
-	type ErasingAccess,
-	type ErasingDialect,
-	erasingSql,
-} from "../../load/erasing-access.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
+import { loadTable } from "../../load/load-table.ts";
+import {
+	type MarkedTable,
+	type RowAccess,
+	type RowDialect,
+	statementSql,
+} from "../../load/row-access.ts";
 import { readComment } from "../../load/table-comment.ts";
-import { ownerOf } from "../../load/table-owner.ts";
+import { ownerOf } from "../../load/table-mark.ts";
+import { useOfTable } from "../../load/table-plan.ts";
 import type {
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
 } from "../../load/warehouse.ts";
 import { withDestinationFile } from "./destination-file.ts";
-import { heldDates } from "./held-dates.ts";
+import { duckDBHeld } from "./held-dates.ts";
 import { firstNoted, type KnownDates } from "./known-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
 import { viewSteps } from "./latest-view.ts";
 import {
 	type DuckDBTable,
-	duckDBUse,
+	duckDBTables,
 	planLoad,
 	wantedColumns,
 } from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";
-import { carryOut } from "./transaction.ts";
+import { DuckDBLoad } from "./transaction.ts";
 
-const dialect: ErasingDialect = {
+const dialect: RowDialect = {
 	table: quoteName,
 	name: quoteName,
 	text: quoteText,
 	date: (date) => `DATE ${quoteText(date)}`,
-	bodyHas: bodyHasString,
+	bodyHas: meantSql,
 };
 
 /** Short, so that a reader of the file doesn't keep a check waiting for a minute. */
@@ -62,14 +64,14 @@ class DuckDBWarehouse implements Warehouse {
 	held(input: LoadInput, manifest: Manifest) {
 		return this.#with(async (session, known) => {
 			const existing = await existingTable(input.table.name, session);
-			return heldDates(input, manifest, existing, session, known);
+			return duckDBHeld(input, manifest, existing, session, known);
 		});
 	}
 
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
 		return this.#with(async (session) => {
 			const existing = await existingTable(input.table.name, session);
-			if (existing) duckDBUse(input, manifest, existing);
+			if (existing) useOfTable(duckDBTables, input, manifest, existing);
 		});
 	}
 
@@ -84,7 +86,7 @@ class DuckDBWarehouse implements Warehouse {
 		input: LoadInput,
 		manifest: Manifest,
 		days: LoadDay[],
-	): Promise<number> {
+	): Promise<number | undefined> {
 		return this.#with(async (session, known) => {
 			// A load before in this session may have set it for its own rows.
 			await session.run("RESET disabled_compression_methods");
@@ -104,37 +106,29 @@ class DuckDBWarehouse implements Warehouse {
 			const planned = async () => {
 				const existing = await existingTable(input.table.name, session);
 				const held = days.some(({ kept }) => kept)
-					? await heldDates(input, manifest, existing, session, known)
+					? await duckDBHeld(input, manifest, existing, session, known)
 					: undefined;
 				const plan = planLoad(input, manifest, days, existing, held, isStaged);
 				const view = await viewSteps(input, session);
 				return { ...plan, steps: [...plan.steps, ...view] };
 			};
-			const recorded = await carryOut(
-				planned,
-				session,
-				this.#context.log,
-				isStaged,
-			);
-			if (recorded)
-				known.add(
-					input.table.name,
-					recorded.digests.dates,
-					firstNoted(manifest),
-				);
-			const [all] = await session.rows<{ rows: bigint }>(
-				`SELECT count(*) AS rows FROM ${quoteName(input.table.name)}`,
-			);
-			return Number(all?.rows);
+			const { log } = this.#context;
+			const load = new DuckDBLoad(planned, session, log, isStaged);
+			const { name } = input.table;
+			const { rows } = await loadTable(load, name, log);
+			const dates = load.recorded?.digests.keys();
+			if (dates) known.add(name, dates, firstNoted(manifest));
+			return rows;
 		});
 	}
 
-	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
+	rowAccess(input: Pick<LoadInput, "run">, manifest: Manifest): RowAccess {
 		return {
 			dialect,
 			tables: () => this.#with((session) => marked(input, manifest, session)),
 			count: (table, condition) =>
 				this.#with(async (session) => {
+					defineBodyMatch(session);
 					const [all] = await session.rows<{ rows: bigint }>(
 						`SELECT count(*) AS rows FROM ${quoteName(table)} WHERE ${condition}`,
 					);
@@ -142,8 +136,9 @@ class DuckDBWarehouse implements Warehouse {
 				}),
 			change: (table, statement) =>
 				this.#with((session, known) => {
+					defineBodyMatch(session);
 					known.forget(table);
-					return session.run(erasingSql(quoteName(table), statement));
+					return session.run(statementSql(quoteName(table), statement));
 				}),
 		};
 	}
@@ -231,7 +226,7 @@ async function marked(
 	input: Pick<LoadInput, "run">,
 	manifest: Manifest,
 	session: Session,
-): Promise<ErasableTable[]> {
+): Promise<MarkedTable[]> {
 	const here =
 		"database_name = current_database() AND schema_name = current_schema()";
 	const tables = await session.rows<{

@@ -1,15 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import type { ErasableTable } from "../../load/erasing-access.ts";
 import type { ExistingColumn } from "../../load/incompatibility.ts";
-import { readComment, type TableComment } from "../../load/table-comment.ts";
+import type { MarkedTable } from "../../load/row-access.ts";
+import { readComment } from "../../load/table-comment.ts";
+import type { CommentedTable } from "../../load/table-plan.ts";
 import type { Transaction } from "./database.ts";
 
 /** The table as a transaction finds it. */
-export interface PostgresTable {
+export interface PostgresTable extends CommentedTable {
 	oid: string;
-	columns: ExistingColumn[];
-	comment: TableComment;
 	isEmpty: boolean;
 	/** Such as `view`; undefined for a table. */
 	otherKind: string | undefined;
@@ -17,6 +17,15 @@ export interface PostgresTable {
 	partitionKey: string | undefined;
 	/** Name of its default partition. */
 	defaultPartition: string | undefined;
+	/** Its partitions that aren't those of one day each; absent if nobody has asked. */
+	otherPartitions?: RangePartition[];
+}
+
+/** Bounds are undefined if they aren't dates. */
+export interface RangePartition {
+	name: string;
+	from: UtcDate | undefined;
+	to: UtcDate | undefined;
 }
 
 /** By `relkind`. Others are tables. */
@@ -30,10 +39,12 @@ export const kinds: Readonly<Record<string, string>> = {
 	I: "index",
 };
 
+/** @param withPartitions Whether to look at the partitions, of which there may be thousands. */
 export async function findTable(
 	transaction: Transaction,
 	schema: string,
 	name: string,
+	withPartitions = false,
 ): Promise<PostgresTable | undefined> {
 	const [found] = await transaction.rows<{
 		oid: string;
@@ -41,10 +52,12 @@ export async function findTable(
 		comment: string | null;
 		key: string | null;
 		fallback: string | null;
+		isHidden: boolean;
 	}>(
 		`SELECT c.oid::text AS oid, c.relkind::text AS kind, obj_description(c.oid, 'pg_class') AS comment,
 			CASE WHEN c.relkind = 'p' THEN pg_get_partkeydef(c.oid) END AS key,
-			(SELECT d.relname::text FROM pg_partitioned_table t JOIN pg_class d ON d.oid = t.partdefid WHERE t.partrelid = c.oid) AS fallback
+			(SELECT d.relname::text FROM pg_partitioned_table t JOIN pg_class d ON d.oid = t.partdefid WHERE t.partrelid = c.oid) AS fallback,
+			row_security_active(c.oid) AS "isHidden"
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
 		[schema, name],
 	);
@@ -59,22 +72,34 @@ export async function findTable(
 		otherKind === undefined
 			? await transaction.rows(`SELECT 1 FROM ${nameOf(schema, name)} LIMIT 1`)
 			: [];
+	const otherPartitions =
+		withPartitions && found.key !== null
+			? await transaction.rows<RangePartition>(
+					`SELECT name, bounds[1] AS from, bounds[2] AS to FROM (
+						SELECT c.relname::text AS name, regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM .''([0-9-]{10})''. TO .''([0-9-]{10})''.$') AS bounds
+						FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1 AND NOT i.inhdetachpending) AS partitions
+					WHERE (bounds[1]::date + 1 = bounds[2]::date) IS NOT TRUE ORDER BY name`,
+					[found.oid],
+				)
+			: undefined;
 	return {
 		oid: found.oid,
 		columns,
+		...(otherPartitions && { otherPartitions }),
 		comment: readComment(found.comment ?? ""),
-		isEmpty: otherKind === undefined && rows.length === 0,
+		// Row security may hide what it has.
+		isEmpty: otherKind === undefined && !found.isHidden && rows.length === 0,
 		otherKind,
 		partitionKey: found.key ?? undefined,
 		defaultPartition: found.fallback ?? undefined,
 	};
 }
 
-/** The tables of a schema, with the columns whose values Postgres doesn't make itself. */
+/** The tables of a schema that have a comment, also those that somebody has made partitions of others, with the columns whose values Postgres doesn't make itself. */
 export async function commentedTables(
 	transaction: Transaction,
 	schema: string,
-): Promise<(ErasableTable & Pick<PostgresTable, "comment">)[]> {
+): Promise<(MarkedTable & Pick<PostgresTable, "comment">)[]> {
 	const tables = await transaction.rows<{
 		oid: string;
 		name: string;
@@ -82,7 +107,7 @@ export async function commentedTables(
 	}>(
 		`SELECT c.oid::text AS oid, c.relname::text AS name, obj_description(c.oid, 'pg_class') AS comment
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND obj_description(c.oid, 'pg_class') IS NOT NULL
+		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND obj_description(c.oid, 'pg_class') IS NOT NULL
 		ORDER BY c.relname`,
 		[schema],
 	);
@@ -105,6 +130,40 @@ export async function commentedTables(
 				blank: takesNull ? "NULL" : undefined,
 			})),
 	}));
+}
+
+/**
+ * Tables that were partitions of a day by name and columns, and partitions that are being detached: statements about the table don't
+ * find them.
+ */
+export async function detachedPartitions(
+	transaction: Transaction,
+	schema: string,
+	table: string,
+): Promise<string[]> {
+	const names = (of: string) =>
+		`(SELECT array_agg(attname) FROM pg_attribute WHERE attrelid = ${of} AND attnum > 0 AND NOT attisdropped)`;
+	const parent = "$2::text::regclass";
+	const found = await transaction.rows<{ name: string; isPending: boolean }>(
+		`SELECT c.relname::text AS name, i.inhrelid IS NOT NULL AS "isPending"
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+		WHERE n.nspname = $1 AND (i.inhparent = ${parent} AND i.inhdetachpending
+			OR i.inhrelid IS NULL AND c.relkind IN ('r', 'p') AND ${names("c.oid")} <@ ${names(parent)})
+		ORDER BY c.relname`,
+		[schema, nameOf(schema, table)],
+	);
+	return found
+		.filter(({ name, isPending }) => {
+			const [, year, month, day, end = ""] =
+				/_p(\d{4})(\d\d)(\d\d)(_[0-9a-f]{8})?$/.exec(name) ?? [];
+			const own = partitionName(table, `${year}-${month}-${day}`);
+			return isPending || name === (end ? fitting(own, end) : own);
+		})
+		.map(({ name }) => name);
+}
+
+function partitionName(table: string, date: UtcDate): string {
+	return fitting(table, `_p${date.replaceAll("-", "")}`);
 }
 
 /** A name for SQL, with its schema. */
@@ -138,6 +197,64 @@ export async function partitionOf(
 		[parent, bounds(date)],
 	);
 	return found;
+}
+
+/** Makes a partition that the table doesn't have yet. */
+export async function createPartition(
+	transaction: Transaction,
+	schema: string,
+	table: string,
+	date: UtcDate,
+): Promise<Partition> {
+	const name = await freePartitionName(transaction, schema, table, date);
+	const full = nameOf(schema, name);
+	await transaction.run(
+		`CREATE TABLE ${full} (LIKE ${nameOf(schema, table)} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING GENERATED INCLUDING STORAGE INCLUDING COMPRESSION)`,
+	);
+	await transaction.run(
+		`ALTER TABLE ${nameOf(schema, table)} ATTACH PARTITION ${full} ${bounds(date)}`,
+	);
+	const [found] = await transaction.rows<{ oid: string }>(
+		"SELECT $1::text::regclass::oid::text AS oid",
+		[full],
+	);
+	return { oid: found!.oid, name: full };
+}
+
+export function freePartitionName(
+	transaction: Transaction,
+	schema: string,
+	table: string,
+	date: UtcDate,
+): Promise<string> {
+	const name = partitionName(table, date);
+	return freeName(transaction, schema, name);
+}
+
+/** The name itself, or with more if something has it. */
+export async function freeName(
+	transaction: Transaction,
+	schema: string,
+	name: string,
+): Promise<string> {
+	const found = await transaction.rows(
+		"SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2",
+		[schema, name],
+	);
+	return found.length === 0
+		? name
+		: fitting(name, `_${randomUUID().slice(0, 8)}`);
+}
+
+/** Postgres cuts a longer name, and would then find another table. */
+export const maxNameBytes = 63;
+
+/** A name with an end, cut before it to what Postgres takes. */
+export function fitting(name: string, end: string): string {
+	return `${Buffer.from(name)
+		.subarray(0, maxNameBytes - end.length)
+		.toString()
+		.replace(/\uFFFD+$/, "")}${end}`;
 }
 
 /** The day whose {@link bounds} these are; undefined if they are others. */

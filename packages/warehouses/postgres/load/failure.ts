@@ -1,7 +1,8 @@
 import pg from "pg";
-import { HostRefused, quotedWords } from "../../load/checked-host.ts";
-import { JobFailure } from "../../load/failure.ts";
-import { postgresErrors } from "../errors.ts";
+import { DuckDBRefusal } from "../../../duckdb/refusal.ts";
+import { HostRefused } from "../../load/checked-host.ts";
+import { JobFailure, refusalWords } from "../../load/failure.ts";
+import { postgresErrors } from "../definition.ts";
 import { AuthenticationRefused } from "./authentication.ts";
 
 type Code = keyof typeof postgresErrors;
@@ -31,6 +32,42 @@ const codes: Readonly<Record<string, Code>> = {
 	"2BP01": "TableInUse",
 };
 
+/**
+ * The SQLSTATEs, or their beginnings, whose primary message names tables, roles, sizes and settings alone. Any other may quote a
+ * row, also that of a function's RAISE, and DETAIL and HINT may always.
+ */
+const quoteless =
+	/^(08|0A|25|28|3D|3F|40|53|54|55|57|58|42(501|701|703|704|710|804|809|883|P01|P07|P16)|2BP01)/;
+
+/** Of values, of constraints, and of the CHECK OPTION of views. */
+const ofRows = /^(22|23|44)/;
+
+/** What COPY alone says of where it is: in binary, it quotes no value (src/backend/commands/copyfrom.c of Postgres). */
+const copyContext = /^COPY [^\n]+?, line \d+(?:, column ([^\n]+))?$/;
+
+/** What an ErrorResponse tells. A function says whatever it likes, in any field but the SQLSTATE, and whatever that is. */
+function refusalOf(error: pg.DatabaseError, by: string) {
+	const { code = "", where, constraint, table, column, detail } = error;
+	const inCopy = copyContext.exec(where ?? "");
+	const isOfServer = where === undefined || inCopy !== null;
+	// Names of what depends on a table.
+	const more = code === "2BP01" && detail ? `. ${detail}` : "";
+	const isOfRows = ofRows.test(code) || !isOfServer;
+	return {
+		isOfRows: isOfRows && !(codes[code] ?? codes[code.slice(0, 2)]),
+		what: refusalWords(
+			{
+				by,
+				code: `SQLSTATE ${code.slice(0, 5)}${isOfServer ? "" : ", in a function or a trigger"}`,
+				...(isOfServer && { constraint, table, column: column ?? inCopy?.[1] }),
+				...(isOfServer &&
+					quoteless.test(code) && { words: `${error.message}${more}` }),
+			},
+			isOfRows ? "rows" : "a statement",
+		),
+	};
+}
+
 /** The server refused a value or a row for its size, or the depth of a text, and we know which may be meant. */
 export class SizeRefused extends Error {
 	override readonly cause: pg.DatabaseError;
@@ -47,9 +84,11 @@ export function isOfSize(error: unknown): error is pg.DatabaseError {
 	return error instanceof pg.DatabaseError && !!error.code?.startsWith("54");
 }
 
-/** An error of the connection or of a statement, with the server's words if it sent them as an ErrorResponse. */
+/** An error of the connection or of a statement, with the server's words if it sent them as an ErrorResponse and they quote nothing. */
 export function failureOf(error: unknown, server: string): unknown {
 	if (!(error instanceof Error) || error instanceof JobFailure) return error;
+	// Of a session that makes what is copied.
+	if (error instanceof DuckDBRefusal) return error;
 	if (error instanceof SizeRefused) {
 		const refusal = failureOf(error.cause, server) as PostgresFailure;
 		const { cause } = error;
@@ -67,13 +106,19 @@ export function failureOf(error: unknown, server: string): unknown {
 			`The server ${server} ${error.message}`,
 		);
 	if (error instanceof pg.DatabaseError) {
-		const { code = "", detail, hint } = error;
-		const words = [error.message, detail, hint].filter(Boolean).join(". ");
-		return new PostgresFailure(
-			codes[code] ?? codes[code.slice(0, 2)] ?? "PostgresRefused",
-			`Postgres at ${server} says: ${quotedWords(words)} (SQLSTATE ${quotedWords(code).slice(0, 5)})`,
-			{ cause: error },
-		);
+		const { code = "" } = error;
+		const { isOfRows, what } = refusalOf(error, `Postgres at ${server}`);
+		const options = { cause: error };
+		// Of the server, in whichever language its words are: row_security is off, and a policy applies.
+		if (error.routine === "check_enable_rls")
+			return new PostgresFailure("RowsHidden", what, options);
+		return isOfRows
+			? new JobFailure("RowsRefused", what, options)
+			: new PostgresFailure(
+					codes[code] ?? codes[code.slice(0, 2)] ?? "PostgresRefused",
+					what,
+					options,
+				);
 	}
 	const { code = "" } = error as NodeJS.ErrnoException;
 	if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL/.test(code))
@@ -84,8 +129,8 @@ export function failureOf(error: unknown, server: string): unknown {
 		);
 	if (error.message === "The server does not support SSL connections")
 		return new PostgresFailure(
-			"CertificateRefused",
-			`The server ${server} offers no encryption`,
+			"EncryptionMissing",
+			`The server ${server} offers no TLS`,
 		);
 	if (error.message.startsWith("SASL: SCRAM-SERVER-FINAL-MESSAGE"))
 		return new PostgresFailure(

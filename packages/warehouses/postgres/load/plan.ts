@@ -1,33 +1,26 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
+import { asFilled } from "../../load/columns.ts";
+import { fits, incompatibility } from "../../load/incompatibility.ts";
+import type { LoadDay } from "../../load/load-day.ts";
 import {
 	type ColumnComment,
 	missingComments,
-} from "../../load/column-comments.ts";
-import {
-	incompatibility,
-	lacksValues,
-	newColumns,
-} from "../../load/incompatibility.ts";
-import type { LoadDay } from "../../load/load-day.ts";
-import { writeComment } from "../../load/table-comment.ts";
-import {
-	markAfter,
-	markDuring,
-	pipelineOf,
-	requireComplete,
-} from "../../load/table-mark.ts";
-import { type TableUse, useOf } from "../../load/table-owner.ts";
-import type { PostgresTable } from "./catalog.ts";
+} from "../../load/table-comment.ts";
+import { planTable, type TableType } from "../../load/table-plan.ts";
+import type { PostgresTableOptions } from "../input.ts";
+import { maxNameBytes, type PostgresTable } from "./catalog.ts";
 import { PostgresFailure } from "./failure.ts";
-import { recordOf } from "./record.ts";
-import { dateColumn, wantedColumns } from "./schema.ts";
+import { dateColumn, typeOf, wantedColumns } from "./schema.ts";
 
 /** What a load does. */
 export interface PostgresPlan {
-	/** `Days`: it changes days of the table, which it may create. `Swap`: it fills a new table, which takes the table's place. */
-	publish: "Days" | "Swap";
+	/**
+	 * `Days`: it changes days of the table, which it may create. `Whole`: it changes all rows of the table that is there. `Swap`: it fills
+	 * a new table, which takes the place of what is there.
+	 */
+	publish: "Days" | "Whole" | "Swap";
 	creates: boolean;
 	/** Columns that the existing table gets first. */
 	added: LoadInput["table"]["columns"];
@@ -52,46 +45,26 @@ export function planPostgres(
 	manifest: Manifest,
 	existing: PostgresTable | undefined,
 ): PostgresPlan {
-	const { name, columns, description } = input.table;
 	requireNames(input);
-	const use = existing && postgresUse(input, manifest, existing);
-	const isNew = !use || use.replaces;
-	const isSwap = input.strategy === "FullReload" || use?.replaces === true;
-	const added =
-		existing && !isSwap ? newColumns(existing.columns, columns) : [];
-	// The days that the table holds lack the values of a new column.
-	const kept = isSwap || lacksValues(added) ? undefined : use?.mark;
-	requireComplete(name, kept, manifest);
-	const words = existing && !isNew ? existing.comment.words : description;
-	const record = recordOf(input, manifest, kept);
-	const pipeline = pipelineOf(input);
-	const recorded = {
-		runName: input.run.name,
-		...(record !== undefined && { record }),
-	};
+	const plan = planTable(postgresTables, input, manifest, existing);
+	const { isNew, replaces, kept, record } = plan;
+	const { columns, options } = input.table;
+	const stays =
+		existing &&
+		!isNew &&
+		fits(existing.columns, wantedColumns(columns, options));
+	const publish = !replaces ? "Days" : stays ? "Whole" : "Swap";
 	return {
-		publish: isSwap ? "Swap" : "Days",
+		publish,
 		creates: !existing,
-		added,
-		comments: missingComments(
-			columns,
-			existing?.otherKind === undefined ? existing?.columns : [],
-		),
-		during: writeComment(words, {
-			...markDuring(kept, manifest, pipeline),
-			...recorded,
-		}),
-		after: writeComment(words, {
-			...markAfter(kept, manifest, pipeline),
-			...recorded,
-		}),
+		added: publish === "Swap" ? [] : plan.added,
+		comments: missingComments(input.table.columns, plan.commented),
+		during: plan.during(record),
+		after: plan.after,
 		record,
 		mayKeep: kept?.record !== undefined && kept.record === record,
 	};
 }
-
-/** Postgres cuts a longer name, and would then find another table. */
-const maxNameBytes = 63;
 
 function requireNames({ table: { name, columns, latest } }: LoadInput): void {
 	const hasView = latest && latest.by.length > 0;
@@ -107,26 +80,32 @@ function requireNames({ table: { name, columns, latest } }: LoadInput): void {
 			);
 }
 
-/** See {@link useOf}. */
-export function postgresUse(
-	input: LoadInput,
-	manifest: Manifest,
-	existing: PostgresTable,
-): TableUse {
-	const { otherKind, isEmpty, comment } = existing;
-	return useOf(input, manifest, {
-		mark: otherKind === undefined ? comment.mark : undefined,
-		otherKind,
-		isEmpty,
-		incompatibility: incompatibilityOf(existing, input),
-	});
-}
+export const postgresTables: TableType<PostgresTable> = {
+	found: (existing, input, manifest) => ({
+		mark: existing.otherKind === undefined ? existing.comment.mark : undefined,
+		otherKind: existing.otherKind,
+		isEmpty: existing.isEmpty,
+		incompatibility: incompatibilityOf(existing, input, manifest),
+	}),
+	filling: ({ columns, options }) => [
+		asFilled(columns).map((column) => [
+			column,
+			typeOf(column, options as PostgresTableOptions),
+		]),
+	],
+};
 
 function incompatibilityOf(
 	existing: PostgresTable,
 	{ table: { columns, options }, strategy }: LoadInput,
+	{ dates }: Manifest,
 ): string | undefined {
-	const { otherKind, partitionKey, defaultPartition } = existing;
+	const {
+		otherKind,
+		partitionKey,
+		defaultPartition,
+		otherPartitions = [],
+	} = existing;
 	if (otherKind !== undefined) return `it is a ${otherKind}`;
 	const reason = incompatibility(
 		existing.columns,
@@ -142,6 +121,14 @@ function incompatibilityOf(
 	const wanted = keyOf(columns);
 	if (partitionKey === undefined || partitionKey.replaceAll('"', "") !== wanted)
 		return `it is not partitioned by ${wanted}`;
+	// Rows of a day could neither be replaced there nor come beside it.
+	const shared = otherPartitions.find(
+		({ from = "", to = "~", name }) =>
+			name !== defaultPartition &&
+			dates.some(({ date }) => date >= from && date < to),
+	);
+	if (shared)
+		return `its partition "${shared.name}" isn't that of one day, and a day is replaced as a partition of its own`;
 	return defaultPartition === undefined
 		? undefined
 		: `it has a default partition, "${defaultPartition}", which readers would wait for whenever a day is added`;

@@ -1,22 +1,19 @@
-import type { LoadInput } from "../../../contracts/job.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { asFilled } from "../../load/columns.ts";
 import {
 	type HeldDate,
 	joinedLoad,
 	type LoadDay,
-	nameOf as objectNameOf,
 	type RecordedLoad,
 	rowsOf,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { recordNameOf } from "../../load/load-record.ts";
-import type { TableMark } from "../../load/table-mark.ts";
-import type { PostgresTableOptions } from "../input.ts";
+import { oldestRecorded, recordOfDay } from "../../load/table-plan.ts";
+import { TableChanged } from "../../load/warehouse.ts";
 import { dayOf, findTable, nameOf, type Partition } from "./catalog.ts";
 import type { Transaction } from "./database.ts";
-import { typeOf } from "./schema.ts";
+import { lock, lockAlone } from "./swap.ts";
 
 /**
  * Which objects a date's rows come from, for all tables of the schema. It changes in the rows' transaction. Without it, Runs
@@ -24,21 +21,48 @@ import { typeOf } from "./schema.ts";
  */
 export const recordTable = "_tidemill_loads";
 
-/** Makes it, with what an earlier build's lacks. */
+/**
+ * Makes it, with what an earlier build's lacks: in a transaction of its own, since all Runs of the schema wait for it, and then only if
+ * it lacks something.
+ */
 export async function prepareRecord(
 	transaction: Transaction,
 	schema: string,
 ): Promise<void> {
+	if ((await recordChanges(transaction, schema)).length === 0) return;
+	const name = nameOf(schema, recordTable);
+	await lock(transaction, name);
+	for (const sql of await recordChanges(transaction, schema)) {
+		if (sql.startsWith("ALTER")) await lockAlone(transaction, name);
+		await transaction.run(sql);
+	}
+}
+
+/** A publication of all tables refuses to delete rows of a table that has no replica identity. Only its owner can give it one. */
+async function recordChanges(
+	transaction: Transaction,
+	schema: string,
+): Promise<string[]> {
 	const name = nameOf(schema, recordTable);
 	const columns = await recordColumns(transaction, schema);
+	const identity = `ALTER TABLE ${name} REPLICA IDENTITY FULL`;
 	if (columns.length === 0)
-		await transaction.run(
+		return [
 			`CREATE TABLE ${name} (table_name text, record text, date date, run text, objects text[], rows bigint,
 				unfit jsonb, xid xid, xids xid[], changes text, loaded timestamptz DEFAULT clock_timestamp());
 			COMMENT ON TABLE ${name} IS 'Which objects the rows of tables come from. Tidemill keeps it; without it, Runs replace their days.'`,
-		);
-	else if (!columns.includes("xids"))
-		await transaction.run(`ALTER TABLE ${name} ADD COLUMN xids xid[]`);
+			identity,
+		];
+	const [found] = await transaction.rows<{ isFull: boolean }>(
+		`SELECT relreplident = 'f' OR NOT pg_has_role(relowner, 'USAGE') AS "isFull" FROM pg_class WHERE oid = to_regclass($1)`,
+		[name],
+	);
+	return [
+		...(columns.includes("xids")
+			? []
+			: [`ALTER TABLE ${name} ADD COLUMN xids xid[]`]),
+		...(found?.isFull === false ? [identity] : []),
+	];
 }
 
 /** None if there is no record. */
@@ -53,33 +77,23 @@ async function recordColumns(
 	return found.map(({ name }) => name);
 }
 
-/** See {@link recordNameOf}. */
-export function recordOf(
-	input: Pick<LoadInput, "strategy" | "table" | "filter">,
-	manifest: Pick<Manifest, "sourceKey" | "run">,
-	mark: TableMark | undefined,
-): string | undefined {
-	const { columns, options } = input.table;
-	return recordNameOf(input, manifest, mark, [
-		asFilled(columns).map((column) => [
-			column,
-			typeOf(column, options as PostgresTableOptions),
-		]),
-	]);
+/** A table, and what its record's entries about it have. */
+export interface RecordedTable {
+	schema: string;
+	table: string;
+	record: string;
 }
 
 /** A load of a date, with the transaction that inserted its rows: several of a date that {@link tidyRecord} has tidied. */
 interface RecordEntry extends RecordedLoad {
 	xids: string[];
-	/** What {@link changesOf} said when it had ended. */
+	/** What {@link changesSql} said when it had ended. */
 	changes: string | null;
 }
 
 export async function recordedLoads(
 	transaction: Transaction,
-	schema: string,
-	table: string,
-	record: string,
+	{ schema, table, record }: RecordedTable,
 	dates: readonly UtcDate[],
 ): Promise<Map<UtcDate, RecordEntry[]>> {
 	const columns = await recordColumns(transaction, schema);
@@ -104,19 +118,27 @@ export async function recordedLoads(
 }
 
 /**
- * How often rows of a partition were inserted, updated and deleted, as Postgres counts, and in which file they are. As long as it
- * says the same, nobody has changed a row. Postgres counts attempts that failed, too, and forgets all after a crash, so another
- * text says nothing.
+ * How often rows of a partition were inserted, updated and deleted, as Postgres counts, and in which file they are: of each that it is
+ * partitioned into, since only these have rows. As long as it says the same, nobody has changed a row. Postgres counts attempts that
+ * failed, too, and forgets all after a crash, so another text says nothing; neither does NULL, where it counts nothing.
  */
 export function changesSql(oid: string): string {
-	return `concat_ws(' ', ${oid}, pg_relation_filenode(${oid}::oid), pg_stat_get_tuples_inserted(${oid}::oid), pg_stat_get_tuples_updated(${oid}::oid), pg_stat_get_tuples_deleted(${oid}::oid))`;
+	return countedSql(oid, (what) => `pg_stat_get_tuples_${what}(relid)`);
 }
 
 /** What {@link changesSql} will say when the transaction has ended. */
 export function changesAfterSql(oid: string): string {
-	const sum = (what: string) =>
-		`pg_stat_get_tuples_${what}(${oid}::oid) + pg_stat_get_xact_tuples_${what}(${oid}::oid)`;
-	return `concat_ws(' ', ${oid}, pg_relation_filenode(${oid}::oid), ${sum("inserted")}, ${sum("updated")}, ${sum("deleted")})`;
+	return countedSql(
+		oid,
+		(what) =>
+			`pg_stat_get_tuples_${what}(relid) + pg_stat_get_xact_tuples_${what}(relid)`,
+	);
+}
+
+function countedSql(oid: string, count: (what: string) => string): string {
+	const counts = ["inserted", "updated", "deleted"].map(count).join(", ");
+	return `(SELECT string_agg(concat_ws(' ', relid::oid, pg_relation_filenode(relid), ${counts}), ', ' ORDER BY relid)
+		FROM pg_partition_tree(${oid}::oid::regclass) WHERE isleaf AND current_setting('track_counts') = 'on')`;
 }
 
 /**
@@ -149,6 +171,24 @@ export async function heldDate(
 	return { rows, digest, loadedDigest: ours, loads };
 }
 
+/** Throws {@link TableChanged} if the rows that a day keeps aren't what they were. */
+export async function requireHeld(
+	transaction: Transaction,
+	about: RecordedTable,
+	manifest: Manifest,
+	{ date, kept }: LoadDay,
+	partition: Partition | undefined,
+): Promise<void> {
+	const loads = await recordedLoads(transaction, about, [date]);
+	const held = await heldDate(
+		transaction,
+		partition,
+		loads.get(date) ?? [],
+		date < oldestRecorded(manifest),
+	);
+	if (!isDeepStrictEqual(held, kept!.held)) throw new TableChanged(about.table);
+}
+
 /**
  * How many rows a table has on all dates, after a load. Of the days that were loaded, and of those that nobody changed since, the
  * record says it: counting a day takes as long as reading it.
@@ -161,18 +201,19 @@ export async function rowsOfTable(
 ): Promise<number> {
 	const existing = await findTable(transaction, schema, table);
 	const partitions = (
-		await transaction.rows<Partition & { bounds: string; changes: string }>(
+		await transaction.rows<
+			Partition & { bounds: string; changes: string | null }
+		>(
 			`SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds, ${changesSql("c.oid")} AS changes
 			FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 			WHERE i.inhparent = $1 AND NOT i.inhdetachpending`,
 			[existing!.oid],
 		)
 	).map(({ bounds, ...partition }) => ({ ...partition, date: dayOf(bounds) }));
+	const record = existing!.comment.mark?.record ?? "";
 	const loads = await recordedLoads(
 		transaction,
-		schema,
-		table,
-		existing!.comment.mark?.record ?? "",
+		{ schema, table, record },
 		partitions.flatMap(({ date }) => date ?? []),
 	);
 	const loaded = new Set(days.map(({ date }) => date));
@@ -180,9 +221,10 @@ export async function rowsOfTable(
 		existing!.partitionKey === undefined ? [nameOf(schema, table)] : [];
 	let all = 0;
 	for (const { date, name, changes } of partitions) {
-		const entries = date && loads.get(date);
-		if (entries && (loaded.has(date) || entries.at(-1)!.changes === changes))
-			all += rowsOf(entries);
+		const entries = date ? loads.get(date) : undefined;
+		const isUnchanged =
+			changes !== null && entries?.at(-1)?.changes === changes;
+		if (entries && (loaded.has(date!) || isUnchanged)) all += rowsOf(entries);
 		else uncounted.push(name);
 	}
 	for (const name of uncounted) {
@@ -197,38 +239,50 @@ export async function rowsOfTable(
 /** In the place of a digest: no row is of another transaction than those that are recorded. */
 const ours = "recorded";
 
-/** Records what a date has, in the transaction that has changed it. */
+/**
+ * Records what a date has, in the transaction that has changed it.
+ * @param xids The transactions that wrote the rows of a replaced day that stay.
+ */
 export async function recordDay(
 	transaction: Transaction,
-	{ schema, table, record }: { schema: string; table: string; record: string },
+	{ schema, table, record }: RecordedTable,
 	{ run }: Pick<Manifest, "run">,
 	day: LoadDay,
 	partition: Partition | undefined,
+	xids: readonly string[],
 ): Promise<void> {
-	const { date, rows, objects, kept, deciding = [], unfit = {} } = day;
+	const { date, kept } = day;
 	const name = nameOf(schema, recordTable);
-	const names = objects.map(objectNameOf);
+	const { stays, added } = recordOfDay(day, run);
 	if (!kept)
 		await transaction.run(
 			`DELETE FROM ${name} WHERE table_name = $1 AND date = $2`,
 			[table, date],
 		);
-	else if (kept.renamed)
+	else if (stays)
 		// The transactions of the rows that stay are still theirs.
 		await transaction.run(
 			`WITH gone AS (DELETE FROM ${name} WHERE table_name = $1 AND date = $2 RETURNING *),
 			kept AS (SELECT xid, xids, rows, unfit, run, changes, loaded, row_number() OVER (ORDER BY loaded) AS number FROM gone)
 			INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, xids, changes, loaded)
 			SELECT $1, $3, $2, run, CASE WHEN number = 1 THEN $4::text[] ELSE '{}' END, rows, unfit, xid, xids, changes, loaded FROM kept`,
-			[table, date, record, kept.renamed],
+			[table, date, record, stays.objects],
 		);
-	const all = kept ? names : [...deciding, ...names];
-	if (all.length === 0) return;
+	if (!added || added.objects.length === 0) return;
 	const changes = partition ? changesAfterSql(partition.oid) : "NULL";
 	await transaction.run(
-		`INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, changes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, pg_current_xact_id()::xid, ${changes})`,
-		[table, record, date, run, all, rows, JSON.stringify(unfit)],
+		`INSERT INTO ${name} (table_name, record, date, run, objects, rows, unfit, xid, xids, changes)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, pg_current_xact_id()::xid, $8::xid[], ${changes})`,
+		[
+			table,
+			record,
+			date,
+			run,
+			added.objects,
+			added.rows,
+			JSON.stringify(added.unfit),
+			xids.length > 0 ? xids : null,
+		],
 	);
 }
 
@@ -238,7 +292,7 @@ export async function recordDay(
  */
 export async function tidyRecord(
 	transaction: Transaction,
-	{ schema, table, record }: { schema: string; table: string; record: string },
+	{ schema, table, record }: RecordedTable,
 	from: UtcDate,
 ): Promise<void> {
 	const name = nameOf(schema, recordTable);
@@ -252,7 +306,8 @@ export async function tidyRecord(
 	);
 	if (several.length === 0) return;
 	const dates = several.map(({ date }) => date);
-	const loads = await recordedLoads(transaction, schema, table, record, dates);
+	const about = { schema, table, record };
+	const loads = await recordedLoads(transaction, about, dates);
 	for (const [date, entries] of loads) {
 		const { run, objects, rows, unfit } = joinedLoad(entries);
 		const [xid, ...xids] = entries.flatMap(({ xids }) => xids);

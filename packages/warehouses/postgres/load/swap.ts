@@ -1,5 +1,18 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { LoadInput } from "../../../contracts/job.ts";
+import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import { literal, nameOf } from "./catalog.ts";
+import { TableChanged } from "../../load/warehouse.ts";
+import type { PostgresTableOptions } from "../input.ts";
+import {
+	fitting,
+	freeName,
+	freePartitionName,
+	literal,
+	nameOf,
+	type PostgresTable,
+} from "./catalog.ts";
 import type { Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 
@@ -22,6 +35,7 @@ export async function requireReplaceable(
 		UNION ALL SELECT format('rule %I', rulename) FROM pg_rewrite WHERE ev_class = $1
 		UNION ALL SELECT format('trigger %I', tgname) FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal
 		UNION ALL SELECT format('policy %I', polname) FROM pg_policy WHERE polrelid = $1
+		UNION ALL SELECT format('identity column %I', attname) FROM pg_attribute WHERE attrelid = $1 AND attidentity <> '' AND NOT attisdropped
 		UNION ALL SELECT format('foreign key %I', conname) FROM pg_constraint WHERE contype = 'f' AND $1 IN (conrelid, confrelid)
 		UNION ALL SELECT format('publication %I', p.pubname) FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid WHERE r.prrelid = $1
 		UNION ALL SELECT format('function %s', f.oid::regprocedure) FROM pg_depend d JOIN pg_proc f ON f.oid = d.objid
@@ -72,7 +86,7 @@ export interface Belongings {
 }
 
 /**
- * Grants, comments, indexes, constraints, defaults and storage options of a table. What is about a column that the new table lacks goes
+ * Grants, comments, indexes, constraints, defaults, storage options and guards of a table. What is about a column that the new table lacks goes
  * with it, as by DROP COLUMN.
  * @param columns Those that the new table has.
  */
@@ -173,7 +187,42 @@ export async function belongingsOf(
 		before!.push(
 			`ALTER TABLE ${next} ALTER COLUMN ${quoteName(column)} SET DEFAULT ${value}`,
 		);
+	after!.push(...(await guardsOf(transaction, oid, old, columns)));
 	return { before: before!, after: after! };
+}
+
+/**
+ * What guards a table's rows and what the planner knows of them, as statements for a table in its place: statistics, replica identity,
+ * row security and the owner, which is last.
+ * @param table its name, for SQL.
+ */
+async function guardsOf(
+	transaction: Transaction,
+	oid: string,
+	table: string,
+	columns: readonly string[],
+): Promise<string[]> {
+	const found = await transaction.rows<{ sql: string }>(
+		`SELECT sql FROM (
+			SELECT 1 AS place, format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', $3::text, attname, attstattarget) AS sql
+				FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attstattarget >= 0 AND attname::text = ANY($2::text[])
+			UNION ALL SELECT 1, format('ALTER TABLE %s ALTER COLUMN %I SET (%s)', $3::text, attname, array_to_string(attoptions, ', '))
+				FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped AND attoptions IS NOT NULL AND attname::text = ANY($2::text[])
+			UNION ALL SELECT 2, pg_get_statisticsobjdef(s.oid) FROM pg_statistic_ext s WHERE stxrelid = $1 AND ${hasItsColumns("pg_statistic_ext", "s.oid")}
+			UNION ALL SELECT 3, format('ALTER STATISTICS %I.%I SET STATISTICS %s', n.nspname, stxname, stxstattarget)
+				FROM pg_statistic_ext s JOIN pg_namespace n ON n.oid = stxnamespace WHERE stxrelid = $1 AND stxstattarget >= 0 AND ${hasItsColumns("pg_statistic_ext", "s.oid")}
+			UNION ALL SELECT 4, format('ALTER TABLE %s REPLICA IDENTITY %s', $3::text, CASE relreplident WHEN 'f' THEN 'FULL' ELSE 'NOTHING' END)
+				FROM pg_class WHERE oid = $1 AND relreplident IN ('f', 'n')
+			UNION ALL SELECT 4, format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', $3::text, c.relname)
+				FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $1 AND i.indisreplident
+				AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = $1 AND a.attnum = ANY(i.indkey) AND a.attname::text <> ALL($2::text[]))
+			UNION ALL SELECT 5, format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', $3::text) FROM pg_class WHERE oid = $1 AND relrowsecurity
+			UNION ALL SELECT 5, format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', $3::text) FROM pg_class WHERE oid = $1 AND relforcerowsecurity
+			UNION ALL SELECT 6, format('ALTER TABLE %s OWNER TO %I', $3::text, pg_get_userbyid(relowner)) FROM pg_class WHERE oid = $1 AND pg_get_userbyid(relowner) <> current_user
+		) AS guards ORDER BY place, sql`,
+		[oid, columns, table],
+	);
+	return found.map(({ sql }) => sql);
 }
 
 /**
@@ -231,4 +280,117 @@ async function identOf(
 		[schema, table],
 	);
 	return found!.name;
+}
+
+/**
+ * Makes the indexes that the Pipeline names, unless the table has one on these columns. Not by the index's name: a table that was
+ * renamed keeps its indexes' names, which must be free in all of the schema.
+ * @param on Name that the table has now.
+ */
+export async function makeIndexes(
+	transaction: Transaction,
+	schema: string,
+	{ name: table, options }: LoadInput["table"],
+	on = table,
+): Promise<void> {
+	const { indexes = [] }: PostgresTableOptions = options ?? {};
+	const relation = nameOf(schema, on);
+	for (const columns of indexes) {
+		const found = await transaction.rows(
+			`SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+			WHERE i.indrelid = $1::text::regclass AND m.amname = 'btree' AND i.indisvalid AND i.indpred IS NULL
+				AND (SELECT array_agg(a.attname::text ORDER BY k.place) FROM unnest(i.indkey) WITH ORDINALITY AS k (number, place)
+					LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.place <= i.indnkeyatts) = $2::text[]
+			LIMIT 1`,
+			[relation, columns],
+		);
+		if (found.length > 0) continue;
+		const digest = createHash("sha256")
+			.update(`${table}\0${columns.join("\0")}`)
+			.digest("hex")
+			.slice(0, 8);
+		const wanted = fitting(`${table}_${columns.join("_")}`, `_${digest}`);
+		const name = await freeName(transaction, schema, wanted);
+		await transaction.run(
+			`CREATE INDEX ${quoteName(name)} ON ${relation} (${columns.map(quoteName).join(", ")})`,
+		);
+	}
+}
+
+/** The staging table that is filled, with the partitions that it has. */
+interface Staged {
+	schema: string;
+	staging: string;
+	partitions: readonly (readonly [staged: string, date: UtcDate])[];
+}
+
+/** The view of the table's latest rows. */
+interface TableView {
+	oid: string | undefined;
+	lock(): Promise<void>;
+	write(table: string): Promise<void>;
+}
+
+/** Puts a new table in the place of what is there. Readers wait for it from here on. */
+export async function takePlace(
+	transaction: Transaction,
+	table: LoadInput["table"],
+	existing: PostgresTable | undefined,
+	view: TableView,
+	{ schema, staging, partitions }: Staged,
+): Promise<void> {
+	const { name, columns } = table;
+	const [old, next] = [name, staging].map((one) => nameOf(schema, one));
+	const isTable = existing !== undefined && existing.otherKind === undefined;
+	const belongings = async () =>
+		isTable
+			? belongingsOf(
+					transaction,
+					existing.oid,
+					{ schema, table: name, staging },
+					columns.map(({ name }) => name),
+				)
+			: { before: [], after: [] };
+	// Before the lock, since an index takes as long as many rows do.
+	if (isTable)
+		for (const sql of await revokesOf(transaction, next!))
+			await transaction.run(sql);
+	const kept = await belongings();
+	for (const sql of kept.before) await transaction.run(sql);
+	await makeIndexes(transaction, schema, table, staging);
+	await view.lock();
+	if (isTable) {
+		await lockAlone(transaction, old!);
+		await requireReplaceable(transaction, existing.oid, name, view.oid);
+		if (!isDeepStrictEqual(await belongings(), kept))
+			throw new TableChanged(name, "got other rights, comments or indexes");
+		const former = `${staging}_old`;
+		await transaction.run(`ALTER TABLE ${old} RENAME TO ${quoteName(former)}`);
+		await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
+		// It reads the new table from now on.
+		await view.write(name);
+		await transaction.run(`DROP TABLE ${nameOf(schema, former)}`);
+		for (const sql of kept.after) await transaction.run(sql);
+	} else {
+		if (existing)
+			await transaction.run(`DROP ${existing.otherKind!.toUpperCase()} ${old}`);
+		await transaction.run(`ALTER TABLE ${next} RENAME TO ${quoteName(name)}`);
+		await view.write(name);
+	}
+	for (const [part, date] of partitions) {
+		const free = await freePartitionName(transaction, schema, name, date);
+		await transaction.run(
+			`ALTER TABLE ${nameOf(schema, part)} RENAME TO ${quoteName(free)}`,
+		);
+	}
+}
+
+export async function lock(
+	transaction: Transaction,
+	name: string,
+): Promise<void> {
+	await transaction.run(
+		"SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
+		[`tidemill ${name}`],
+	);
 }

@@ -4,14 +4,15 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { type ErasingAccess, erasingSql } from "../../load/erasing-access.ts";
-import { newColumns, type TableTypes } from "../../load/incompatibility.ts";
+import type { TableTypes } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
-import { oldestRecorded } from "../../load/load-record.ts";
-import { ownerOf } from "../../load/table-owner.ts";
+import { loadTable } from "../../load/load-table.ts";
+import type { RowAccess } from "../../load/row-access.ts";
+import { ownerOf } from "../../load/table-mark.ts";
+import { heldDates } from "../../load/table-plan.ts";
+import type { UnheldValues } from "../../load/value-counts.ts";
 import type {
 	DayFiles,
-	UnheldValues,
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
@@ -19,6 +20,7 @@ import type {
 import type { PostgresInput } from "../input.ts";
 import {
 	commentedTables,
+	detachedPartitions,
 	findTable,
 	literal,
 	nameOf,
@@ -28,11 +30,13 @@ import { unheldValues } from "./copy.ts";
 import { Database, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
-import { planPostgres, postgresUse } from "./plan.ts";
-import { heldDate, recordedLoads, recordOf, rowsOfTable } from "./record.ts";
+import { guardPartition } from "./partition-guards.ts";
+import { planPostgres, postgresTables } from "./plan.ts";
+import { heldDate, recordedLoads } from "./record.ts";
 import { wantedColumns } from "./schema.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
+import { changeRows, countAll } from "./touched-rows.ts";
 
 /** A schema of a Postgres database. A transaction changes each day, or a whole table. */
 class PostgresWarehouse implements Warehouse {
@@ -56,35 +60,27 @@ class PostgresWarehouse implements Warehouse {
 		manifest: Manifest,
 	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined> {
 		const { schema } = this.#input;
-		const { name, columns } = input.table;
+		const { name } = input.table;
 		return this.#with((database) =>
 			database.transaction(async (transaction) => {
 				const existing = await findTable(transaction, schema, name);
-				const mark = existing && postgresUse(input, manifest, existing).mark;
-				const record = recordOf(input, manifest, mark);
-				if (mark?.record === undefined || record !== mark.record)
-					return undefined;
-				if (newColumns(existing!.columns, columns).length > 0) return undefined;
-				const dates = manifest.dates.map(({ date }) => date);
-				const loads = await recordedLoads(
-					transaction,
-					schema,
-					name,
-					record,
-					dates,
+				return heldDates(
+					postgresTables,
+					input,
+					manifest,
+					existing,
+					async ({ oid }, record, dates) => {
+						const about = { schema, table: name, record };
+						const loads = await recordedLoads(transaction, about, dates);
+						return async (date, isOld) =>
+							heldDate(
+								transaction,
+								await partitionOf(transaction, oid, date),
+								loads.get(date) ?? [],
+								isOld,
+							);
+					},
 				);
-				const oldest = oldestRecorded(manifest);
-				const held = new Map<UtcDate, HeldDate>();
-				for (const date of dates) {
-					const found = await heldDate(
-						transaction,
-						await partitionOf(transaction, existing!.oid, date),
-						loads.get(date) ?? [],
-						date < oldest,
-					);
-					if (found) held.set(date, found);
-				}
-				return held;
 			}, "REPEATABLE READ"),
 		);
 	}
@@ -94,14 +90,14 @@ class PostgresWarehouse implements Warehouse {
 		return this.#with((database) =>
 			database.transaction(async (transaction) => {
 				const { name } = input.table;
-				const existing = await findTable(transaction, schema, name);
+				const existing = await findTable(transaction, schema, name, true);
 				const plan = planPostgres(input, manifest, existing);
 				if (!existing || plan.publish !== "Swap") return;
 				const view = await PostgresView.find(
 					transaction,
 					schema,
 					input,
-					existing.oid,
+					existing,
 					true,
 				);
 				await requireReplaceable(transaction, existing.oid, name, view.oid);
@@ -138,19 +134,16 @@ class PostgresWarehouse implements Warehouse {
 		files: DayFiles,
 	): Promise<number | undefined> {
 		return this.#with(async (database) => {
-			const work = { input, manifest, files };
+			const work = { input, manifest, days, files };
 			const load = new PostgresLoad(database, this.#input, work, this.#context);
-			await load.carryOut(days);
-			this.#ofView ??= load.rewritten;
-			// Only then somebody asks.
-			if (manifest.asked.extent !== "Whole") return undefined;
-			return database.transaction((transaction) =>
-				rowsOfTable(transaction, this.#input.schema, input.table.name, days),
-			);
+			const { name } = input.table;
+			const loaded = await loadTable(load, name, this.#context.log);
+			this.#ofView ??= loaded.words;
+			return loaded.rows;
 		});
 	}
 
-	erasing(input: Pick<LoadInput, "run">, manifest: Manifest): ErasingAccess {
+	rowAccess(input: Pick<LoadInput, "run">, manifest: Manifest): RowAccess {
 		const { schema } = this.#input;
 		const inTransaction = <T>(work: (transaction: Transaction) => Promise<T>) =>
 			this.#with((database) => database.transaction(work));
@@ -173,15 +166,23 @@ class PostgresWarehouse implements Warehouse {
 					);
 				}),
 			count: (table, condition) =>
-				inTransaction(async (transaction) => {
-					const [all] = await transaction.rows<{ rows: string }>(
-						`SELECT count(*)::text AS rows FROM ${nameOf(schema, table)} WHERE ${condition}`,
-					);
-					return Number(all!.rows);
-				}),
-			change: (table, statement) =>
 				inTransaction((transaction) =>
-					transaction.run(erasingSql(nameOf(schema, table), statement)),
+					countAll(transaction, nameOf(schema, table), condition),
+				),
+			change: async (table, statement) => {
+				await inTransaction(async (transaction) => {
+					const found = await findTable(transaction, schema, table);
+					if (found) await guardPartition(transaction, found.oid);
+				});
+				const change = (transaction: Transaction) =>
+					changeRows(transaction, nameOf(schema, table), statement);
+				return this.#with((database) =>
+					database.transaction(change, "REPEATABLE READ"),
+				);
+			},
+			detached: ({ name }) =>
+				inTransaction((transaction) =>
+					detachedPartitions(transaction, schema, name),
 				),
 			read: (query) => this.#read(query),
 		};
@@ -189,7 +190,8 @@ class PostgresWarehouse implements Warehouse {
 
 	async *#read(query: string) {
 		const database = await this.#with(async (database) => database);
-		for await (const { rows } of database.read(this.#input.schema, query))
+		const { schema } = this.#input;
+		for await (const { rows } of database.read(schema, query))
 			yield* rows as [string | null, string | null][];
 	}
 
@@ -209,6 +211,14 @@ class PostgresWarehouse implements Warehouse {
 						throw new PostgresFailure(
 							"DatabaseMissing",
 							`The database has no schema "${schema}"`,
+						);
+					const [{ encoding } = { encoding: "" }] = await transaction.rows<{
+						encoding: string;
+					}>("SELECT current_setting('server_encoding') AS encoding");
+					if (encoding !== "UTF8")
+						throw new PostgresFailure(
+							"EncodingUnsupported",
+							`The database's encoding is ${encoding}, which lacks characters that events have, and whose jsonb refuses their escapes`,
 						);
 					for (const sql of [
 						`CREATE TABLE ${name} (date date) PARTITION BY RANGE (date)`,

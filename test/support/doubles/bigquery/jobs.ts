@@ -39,7 +39,7 @@ export class Jobs {
 	readonly #buckets: Buckets;
 	readonly #jobs = new Map<string, BigQueryJob>();
 	/** By the id of a job with a query: what it has found. */
-	readonly results = new Map<string, string>();
+	readonly results = new Map<string, (string | null)[][]>();
 	/** If set, every job fails with it. */
 	failure: Fault | undefined;
 	/** The next jobs fail with these, one each. */
@@ -143,10 +143,15 @@ export class Jobs {
 			if (failure) throw failure;
 			const { query } = job.configuration;
 			if (query?.query.startsWith("SELECT")) {
-				const [[found] = []] = await this.#warehouse.sql(
+				const found = await this.#warehouse.sql(
 					this.#warehouse.sqlOf(query.query),
 				);
-				this.results.set(job.jobReference.jobId, String(found));
+				this.results.set(
+					job.jobReference.jobId,
+					found.map((row) =>
+						row.map((value) => (value === null ? null : String(value))),
+					),
+				);
 				job.statistics = { ...job.statistics, query: {} };
 				job.status = { state: "DONE" };
 				return;
@@ -281,7 +286,7 @@ export class Jobs {
 }
 
 const dmlForm =
-	/^(DELETE FROM|UPDATE|SELECT COUNT\(\*\) FROM) `([^`.]+)\.([^`.]+)\.([^`.]+)`/;
+	/^(DELETE FROM|UPDATE|SELECT .+? FROM) `([^`.]+)\.([^`.]+)\.([^`.]+)`/;
 
 function dmlTarget(query: string): TableReference {
 	const [, , projectId = "", datasetId = "", tableId = ""] =
@@ -289,7 +294,7 @@ function dmlTarget(query: string): TableReference {
 	return { projectId, datasetId, tableId };
 }
 
-/** The table that a job writes to, or counts the rows of. */
+/** The table that a job writes to, or reads. */
 function targetOf({
 	load,
 	query,

@@ -184,24 +184,31 @@ function accessTo({ warehouse }: Api, reference: TableReference) {
 	};
 }
 
-/** cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults, of a job that has ended and found one integer. */
+/** cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults, of a job that has ended. The token of a page is where it begins. */
 function resultRoute({ jobs }: Api, call: Call, jobId: string): Answer {
-	const location = call.url.searchParams.get("location");
-	const { jobReference } = jobs.find(jobId, location);
-	const v = jobs.results.get(jobId);
-	if (v === undefined) throw invalid(`Job ${jobId} has no result`);
+	const { searchParams } = call.url;
+	const { jobReference } = jobs.find(jobId, searchParams.get("location"));
+	const found = jobs.results.get(jobId);
+	if (found === undefined) throw invalid(`Job ${jobId} has no result`);
+	const from = Number(searchParams.get("pageToken") ?? 0);
+	const end = from + Math.min(Number(searchParams.get("maxResults")), maxPage);
 	return {
 		status: 200,
 		body: {
 			kind: "bigquery#getQueryResultsResponse",
 			jobReference,
 			jobComplete: true,
-			schema: { fields: [{ name: "f0_", type: "INTEGER" }] },
-			totalRows: "1",
-			rows: [{ f: [{ v }] }],
+			totalRows: String(found.length),
+			rows: found
+				.slice(from, end)
+				.map((row) => ({ f: row.map((v) => ({ v })) })),
+			...(end < found.length && { pageToken: String(end) }),
 		},
 	};
 }
+
+/** A page may have fewer rows than are asked for (the same page): so few that tests see several. */
+const maxPage = 2;
 
 /** cloud.google.com/bigquery/docs/reference/rest/v2/jobs */
 function jobRoute(

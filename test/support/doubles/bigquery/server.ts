@@ -26,7 +26,7 @@ export interface DoubleRequest {
 
 /**
  * A double of the BigQuery REST API (cloud.google.com/bigquery/docs/reference/rest) for the calls that load makes, with
- * tables in DuckDB. It refuses what BigQuery is documented to refuse. It is no emulator: docs/bigquery.md lists what it
+ * tables in DuckDB. It refuses what BigQuery is documented to refuse. It is no emulator: docs/reference/bigquery-tests.md lists what it
  * can't show.
  */
 export interface BigQueryDouble {

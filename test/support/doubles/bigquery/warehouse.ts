@@ -17,6 +17,8 @@ import { requireKeyChange, requireValid } from "./table-rules.ts";
 export interface TableAccess {
 	/** Ids (cloud.google.com/bigquery/docs/reference/rest/v2/rowAccessPolicies). */
 	rowAccessPolicies: string[];
+	/** The rows that its row access policies let the account see, as a condition of SQL; absent for all. */
+	filter?: string;
 	/** That the table's own policy grants (cloud.google.com/bigquery/docs/reference/rest/v2/tables/getIamPolicy). */
 	roles: string[];
 }
@@ -385,17 +387,32 @@ export class Warehouse {
 		);
 	}
 
-	/** GoogleSQL by DuckDB's functions of the same meaning. */
+	/**
+	 * GoogleSQL by DuckDB's functions of the same meaning. A query finds what row access policies let the account see, and DML needs
+	 * all rows (cloud.google.com/bigquery/docs/using-row-level-security-with-features#dml).
+	 */
 	sqlOf(query: string): string {
+		const isQuery = query.startsWith("SELECT");
+		const seen = (reference: TableReference) => {
+			const name = this.sqlName(reference);
+			const { filter } = this.access.get(idOf(reference)) ?? {};
+			if (filter === undefined) return name;
+			if (isQuery) return `(SELECT * FROM ${name} WHERE ${filter})`;
+			throw new Fault(
+				403,
+				"accessDenied",
+				"Access Denied: row access policies",
+			);
+		};
 		return query
 			.replace(/"(?:[^"\\]|\\.)*"/g, (text) => quoteText(JSON.parse(text)))
 			.replaceAll("TO_JSON_STRING(", "(")
-			.replaceAll("JSON_VALUE(", "json_extract_string(")
-			.replace(/JSON_QUERY\(([^)]*)\)/g, "json_extract($1)::VARCHAR")
+			.replaceAll("TO_HEX(SHA256(", "(sha256(")
+			.replaceAll("REGEXP_CONTAINS(", "regexp_matches(")
 			.replaceAll(
 				/`([\w-]+)\.([\w-]+)\.([\w-]+)`/g,
 				(_, projectId, datasetId, tableId) =>
-					this.sqlName({ projectId, datasetId, tableId }),
+					seen({ projectId, datasetId, tableId }),
 			)
 			.replaceAll("`", '"');
 	}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bigQueryErrors as rules } from "../../../../packages/warehouses/bigquery/errors.ts";
+import { bigQueryErrors as rules } from "../../../../packages/warehouses/bigquery/definition.ts";
 import {
 	bigQueryErrors,
 	refusalOf,
@@ -7,10 +7,12 @@ import {
 } from "../bigquery-errors.ts";
 
 test.each(bigQueryErrors)(
-	"$reason: the Pipeline says the reason, BigQuery's own words and what to do",
+	"$reason: the Pipeline says the reason, BigQuery's own words unless they may quote events, and what to do",
 	(error) => {
 		const words = wordsOfPipeline(error, "orders-1");
-		expect(words).toContain(`(${error.reason}): ${error.message}. `);
+		const said =
+			error.reason === "invalidQuery" ? "HTTP status 400" : error.message;
+		expect(words).toContain(`(${error.reason}): ${said}. `);
 		expect(words.endsWith(rules[refusalOf(error).code].advice)).toBe(true);
 	},
 );

@@ -1,4 +1,4 @@
-import { bigQueryErrors as rules } from "../../../../packages/warehouses/bigquery/errors.ts";
+import { bigQueryErrors as rules } from "../../../../packages/warehouses/bigquery/definition.ts";
 import {
 	bigQueryErrors,
 	refusalOf,

@@ -5,7 +5,7 @@ partition commands and its errors are real. This file is not: it is as much of t
 Tidemill use, each part after the page it names. It has no users but one, no replication and no clusters.
 
     python front.py --data <folder> --port <n> --user <name> --password <text>
-                    [--version <text>] [--deny <regular expression of statements>]
+                    [--version <text>] [--deny <regular expression of statements>] [--config <file>]
 """
 
 import argparse
@@ -14,6 +14,7 @@ import hmac
 import json
 import re
 import sys
+import tempfile
 import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,9 +35,12 @@ INSERT = re.compile(r"^(\s*INSERT\s.*?)\s+FORMAT\s+(\w+)\s*$", re.I | re.S)
 FORMAT = re.compile(r"\sFORMAT\s+(\w+)\s*;?\s*$", re.I)
 
 parser = argparse.ArgumentParser()
-for name in ("data", "port", "user", "password", "version", "deny"):
+for name in ("data", "port", "user", "password", "version", "deny", "config"):
     parser.add_argument("--" + name, default="")
 options = parser.parse_args()
+if options.config:
+    # Users of the engine, with their row policies (clickhouse.com/docs/operations/settings/settings-users).
+    options.data += "?config-file=" + options.config
 # Keeps the engine open between requests.
 engine = chdb.connect(options.data)
 if options.version:
@@ -125,6 +129,16 @@ class Front(BaseHTTPRequestHandler):
             connection.close()
 
     def insert(self, connection, statement, name, rest):
+        target = statement.split()[2]
+        made = connection.query(f"SHOW CREATE TABLE {target}", "TSVRaw").bytes().decode()
+        # A row that is refused so, the library's writer leaves out and says nothing, where a server fails.
+        if re.search(r"\bCONSTRAINT\b|MATERIALIZED .*(throwIf|toInt32)\(", made):
+            with tempfile.NamedTemporaryFile() as file:
+                file.writelines(rest)
+                file.flush()
+                names = statement[statement.index("("):].strip("() ")
+                connection.query(f"{statement} SELECT {names} FROM file({literal(file.name)}, {name})")
+            return b""
         writer = connection.send_insert(statement, name)
         try:
             for chunk in rest:

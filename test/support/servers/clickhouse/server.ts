@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { freePort } from "../../../../local/machine/ports.ts";
 import { answersOk } from "../../../../local/machine/program.ts";
@@ -26,12 +27,15 @@ export interface ClickHouseOptions {
 	version?: string;
 	/** Refuses statements that this regular expression matches, as a user without the right to them sees it. */
 	deny?: string;
+	/** By database: which rows of its table `orders` the user sees, as a condition. */
+	policies?: Record<string, string>;
 	env?: Record<string, string>;
 }
 
 export async function startClickHouse({
 	version = "",
 	deny = "",
+	policies = {},
 	env = {},
 }: ClickHouseOptions = {}): Promise<ClickHouseServer> {
 	const bin = await pythonEnvironment("clickhouse-26.9.0", packages);
@@ -39,6 +43,24 @@ export async function startClickHouse({
 	const port = await freePort();
 	const [user, password] = ["tidemill", randomBytes(12).toString("base64url")];
 	const url = `http://127.0.0.1:${port}`;
+	const config = join(directory, "config.xml");
+	const hasPolicies = Object.keys(policies).length > 0;
+	if (hasPolicies) {
+		const users = join(directory, "users.xml");
+		const filters = Object.entries(policies).map(
+			([database, condition]) =>
+				`<${database}><orders><filter>${condition}</filter></orders></${database}>`,
+		);
+		await writeFile(
+			users,
+			`<clickhouse><users><default><password/><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota>
+			<databases>${filters.join("")}</databases></default></users><profiles><default/></profiles><quotas><default/></quotas></clickhouse>`,
+		);
+		await writeFile(
+			config,
+			`<clickhouse><users_config>${users}</users_config></clickhouse>`,
+		);
+	}
 	const settings: Record<string, string> = {
 		data: join(directory, "data"),
 		port: String(port),
@@ -46,6 +68,7 @@ export async function startClickHouse({
 		password,
 		version,
 		deny,
+		config: hasPolicies ? config : "",
 	};
 	const server = await startServer(
 		{

@@ -37,8 +37,11 @@ test.each([
 		const refusal = GoogleRefusal.ofAnswer(status, JSON.stringify(body));
 		expect(refusal.code).toBe(code);
 		expect(refusal.isTransient).toBe(again);
+		// A query's message may quote what is erased, and a proxy is a stranger.
+		const isTold = !/^(invalidQuery|proxy)/.test(reason);
+		const words = isTold ? "No" : `HTTP status ${status}`;
 		expect(refusal.toFailure("load table t").message).toMatch(
-			`BigQuery refused to load table t (${reason}): No. `,
+			`BigQuery refused to load table t (${reason}): ${words}. `,
 		);
 	},
 );
@@ -90,10 +93,21 @@ test.each([
 ])("a job that failed with %s: %s, is of size: %s", (reason, message, is) => {
 	const refusal = new GoogleRefusal(0, { reason, message });
 	expect(refusal.isOfSize).toBe(is);
-	expect(refusal.with("The largest is e1.")).toMatchObject({
-		reason,
-		message: `${message}. The largest is e1.`,
-		status: 0,
-	});
+	const { what } = refusal.with("The largest is e1.").toFailure("load table t");
+	expect(what).toMatch(
+		/^BigQuery refused to load table t \(\w+\)(: [^.]+)?\. The largest is e1\.$/,
+	);
 	expect(new GoogleRefusal(413, { reason, message }).isOfSize).toBe(false);
+});
+
+test.each([
+	"Error while reading data, error message: JSON parsing error in row starting at position 0: Could not parse 'MARKED' as INT64 for field n",
+	"Provided Schema does not match Table p:d.t. Field MARKED value has changed",
+	"Field a has 'MARKED'. Provided Schema does not match Table p:d.t. Cannot add fields (field: b)",
+])("of a job that failed for a row, not a word is told: %s", (message) => {
+	const refusal = new GoogleRefusal(0, { reason: "invalid", message });
+	const failure = refusal.toFailure("load table t");
+	const { stack, cause } = failure as Error & { cause: Error };
+	expect([stack, cause.stack, cause.message].join()).not.toContain("MARKED");
+	expect(failure.what).toBe("BigQuery refused to load table t (invalid).");
 });

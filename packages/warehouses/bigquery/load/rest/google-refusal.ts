@@ -1,6 +1,6 @@
 import { JobFailure } from "../../../load/failure.ts";
 import { type Patience, retryBackoff } from "../../../load/retry.ts";
-import { bigQueryErrors } from "../../errors.ts";
+import { bigQueryErrors } from "../../definition.ts";
 import type { ErrorProto } from "./api.ts";
 
 type BigQueryErrorCode = keyof typeof bigQueryErrors;
@@ -14,17 +14,46 @@ export class BigQueryFailure extends JobFailure<BigQueryErrorCode> {
 
 export type GoogleService = "BigQuery" | "Cloud Storage";
 
-/** A service refused a request (with its HTTP status), or BigQuery failed a job that it had accepted (status 0). */
+/** The reasons whose messages name resources, permissions and quotas alone. Any other's may quote a row or a query. */
+const quoteless = new Set([
+	...["accessDenied", "accessNotConfigured", "attributeError", "authError"],
+	...[
+		"backendError",
+		"billingNotEnabled",
+		"billingTierLimitExceeded",
+		"blocked",
+	],
+	...["conditionNotMet", "duplicate", "forbidden", "internalError"],
+	...["invalidUser", "jobBackendError", "jobInternalError"],
+	...["jobRateLimitExceeded", "notFound", "notImplemented", "quotaExceeded"],
+	...["rateLimitExceeded", "required", "resourceInUse", "resourcesExceeded"],
+	...["responseTooLarge", "stopped", "tableUnavailable", "timeout"],
+]);
+/** The same of requests, which carry no row. */
+const quotelessOfRequests = new Set(["badRequest", "invalid"]);
+/** What a job says of the table's columns, and nothing else. */
+const ofSchema =
+	/^Provided Schema does not match Table [\w:.$-]+\. (Field \w+ has changed (type|mode) from \w+ to \w+|Cannot add fields \(field: \w+\))\.?$/;
+
+/**
+ * A service refused a request (with its HTTP status), or BigQuery failed a job that it had accepted (status 0). The message has
+ * its words only if they are known to quote neither a row nor a query.
+ */
 export class GoogleRefusal extends Error {
 	override name = "GoogleRefusal";
 	readonly status: number;
 	/** One of BigQuery's error codes (cloud.google.com/bigquery/docs/error-messages). */
 	readonly reason: string;
 	readonly service: GoogleService;
+	readonly code: BigQueryErrorCode;
+	/** Whether a job failed for the size of a row or a value. BigQuery says so in words, and of Parquet as of memory. */
+	readonly isOfSize: boolean;
 	/** What its Retry-After asks for. */
 	retryAfterMs: number | undefined;
+	/** Sentences of ours. */
+	#more = "";
 
-	/** Reads the API's error body. Of any other body, such as a proxy's page, the message is its beginning. */
+	/** Reads the API's error body. Of any other body, such as a proxy's page, not a word is repeated. */
 	static ofAnswer(
 		status: number,
 		body: string,
@@ -54,61 +83,39 @@ export class GoogleRefusal extends Error {
 				service,
 			);
 		} catch {
-			const message = body.slice(0, 200);
-			return new GoogleRefusal(status, { message }, service);
+			return new GoogleRefusal(status, {}, service);
 		}
 	}
 
 	constructor(
 		status: number,
-		{ reason, message }: ErrorProto,
+		{ reason, message: words = "" }: ErrorProto,
 		service: GoogleService = "BigQuery",
 	) {
-		super(message || `HTTP status ${status}`);
+		const why = reason || reasonOfStatus(status);
+		const isQuoteless =
+			quoteless.has(why) ||
+			(status > 0 && quotelessOfRequests.has(why)) ||
+			ofSchema.test(words);
+		super(
+			(isQuoteless && words) || (status > 0 ? `HTTP status ${status}` : ""),
+		);
 		this.status = status;
 		this.service = service;
-		this.reason = reason || reasonOfStatus(status);
-	}
-
-	get code(): BigQueryErrorCode {
-		if (this.service === "Cloud Storage") {
-			if (this.status === 401) return "CredentialsRefused";
-			if (this.status === 404) return "StagingBucketMissing";
-			if (this.status === 403 && !Object.hasOwn(codes, this.reason))
-				return "StagingBucketDenied";
-		}
-		if (
-			/was not found in location|different (location|region)/i.test(
-				this.message,
-			)
-		)
-			return "LocationMismatch";
-		if (this.reason === "notFound" && /Not found: Dataset/i.test(this.message))
-			return "DatasetMissing";
-		return Object.hasOwn(codes, this.reason)
-			? codes[this.reason]!
-			: "BigQueryRefused";
-	}
-
-	/** Whether a job failed for the size of a row or a value. BigQuery says so in words, and of Parquet as of memory. */
-	get isOfSize(): boolean {
-		return (
-			this.status === 0 &&
-			(this.reason === "resourcesExceeded" ||
+		this.reason = why;
+		this.code = codeOf(this, words);
+		this.isOfSize =
+			status === 0 &&
+			(why === "resourcesExceeded" ||
 				/\b(row|cell|value|column|field)s?\b.*\b(too (large|long|big)|larger than|exceed(s|ed)?)\b/i.test(
-					this.message,
-				))
-		);
+					words,
+				));
 	}
 
 	/** The same refusal with another sentence. */
-	with(sentence: string): GoogleRefusal {
-		const { reason, message } = this;
-		return new GoogleRefusal(
-			this.status,
-			{ reason, message: `${message.replace(/[.\s]*$/, ".")} ${sentence}` },
-			this.service,
-		);
+	with(sentence: string): this {
+		this.#more += ` ${sentence}`;
+		return this;
 	}
 
 	/** Whether the same request, or the same job under a new id, may succeed within seconds. */
@@ -125,9 +132,32 @@ export class GoogleRefusal extends Error {
 	}
 
 	toFailure(action: string): BigQueryFailure {
-		const message = `${this.service} refused to ${action} (${this.reason}): ${this.message}`;
+		const words = this.message && `: ${this.message}`;
+		const said = `${this.service} refused to ${action} (${this.reason})${words}`;
+		const message = `${said.replace(/[.\s]*$/, ".")}${this.#more}`;
 		return new BigQueryFailure(this.code, message, { cause: this });
 	}
+}
+
+function codeOf(
+	{
+		status,
+		service,
+		reason,
+	}: Pick<GoogleRefusal, "status" | "service" | "reason">,
+	words: string,
+): BigQueryErrorCode {
+	if (service === "Cloud Storage") {
+		if (status === 401) return "CredentialsRefused";
+		if (status === 404) return "StagingBucketMissing";
+		if (status === 403 && !Object.hasOwn(codes, reason))
+			return "StagingBucketDenied";
+	}
+	if (/was not found in location|different (location|region)/i.test(words))
+		return "LocationMismatch";
+	if (reason === "notFound" && /Not found: Dataset/i.test(words))
+		return "DatasetMissing";
+	return Object.hasOwn(codes, reason) ? codes[reason]! : "BigQueryRefused";
 }
 
 /**

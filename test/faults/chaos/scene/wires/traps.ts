@@ -85,20 +85,22 @@ export class Traps {
 
 	/** Whether one is set there. */
 	isSet(point: Point, when: When): boolean {
-		return this.#at(point, when) !== undefined;
+		return this.#at(point, when).length > 0;
 	}
 
 	/** What becomes of a message at this step. */
 	async step(point: Point, when: When, by: string): Promise<Verdict> {
-		const trap = this.#at(point, when);
-		if (!trap) return "go";
-		if (trap.passing-- > 0) return "go";
-		if (--trap.springs === 0) this.#set.delete(trap);
-		return trap.spring(by);
+		let due: Trap | undefined;
+		for (const trap of this.#at(point, when))
+			if (trap.passing > 0) trap.passing--;
+			else due ??= trap;
+		if (!due) return "go";
+		if (--due.springs === 0) this.#set.delete(due);
+		return due.spring(by);
 	}
 
-	#at(point: Point, when: When): Trap | undefined {
-		return [...this.#set].find(
+	#at(point: Point, when: When): Trap[] {
+		return [...this.#set].filter(
 			(trap) => trap.point === point && trap.when === when,
 		);
 	}

@@ -1,0 +1,129 @@
+import type { LoadInput } from "../../packages/contracts/job.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import {
+	addDays,
+	type UtcDate,
+	utcDate,
+} from "../../packages/contracts/utc-date.ts";
+import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
+import type {
+	MarkedTable,
+	RowAccess,
+} from "../../packages/warehouses/load/row-access.ts";
+import { type ShrinkingDay, shrinkageOf } from "./shrinking-days.ts";
+import type { WantedTable } from "./wanted-tables.ts";
+
+/** A table of a Run, as the warehouse has it. */
+export interface GuardedTable extends WantedTable {
+	/** Of the tables that stand for it. */
+	names: readonly string[];
+	/** By their records. */
+	heldOn(date: UtcDate): readonly HeldDate[];
+}
+
+/** Events of so many days can't have expired, whatever the Source's retention is. */
+const leastRetentionDays = 30;
+
+/**
+ * The dates that would lose rows if the Run replaced them. It changes nothing. Only rows of the Pipeline's own loads count: of a table that a Run takes
+ * over, those that a record tells of, since a former attempt may have left its mark on all rows that are to go.
+ */
+export async function findShrinking(
+	access: RowAccess,
+	tables: readonly GuardedTable[],
+	{
+		strategy,
+		acceptLoss = [],
+		adopt,
+	}: Pick<LoadInput, "strategy" | "acceptLoss" | "adopt">,
+	manifest: Manifest,
+): Promise<ShrinkingDay[]> {
+	let marked: Promise<MarkedTable[]> | undefined;
+	const found: ShrinkingDay[] = [];
+	for (const guarded of tables) {
+		const { table, names, heldOn } = guarded;
+		const unseen =
+			strategy === "FullReload" ? datesWithoutObjects(manifest) : [];
+		const dates = [
+			...unseen.map((date) => ({ date, objects: [] })),
+			...guarded.dates,
+		].filter(({ date }) => !acceptLoss.includes(date));
+		const isCounted = (date: UtcDate) =>
+			!adopt && heldOn(date).length < names.length;
+		const uncertain = dates
+			.filter(({ date }) => isCounted(date))
+			.map(({ date }) => date);
+		const rows = new Map<UtcDate, number>();
+		if (uncertain.length > 0) {
+			marked ??= access.tables();
+			for (const one of (await marked).filter(({ name }) =>
+				names.some((own) => own.toLowerCase() === name.toLowerCase()),
+			))
+				for (const [date, count] of await rowsOn(access, one, table, uncertain))
+					rows.set(date, count + (rows.get(date) ?? 0));
+		}
+		for (const wanted of dates) {
+			const { date } = wanted;
+			const held = heldOn(date);
+			const shrinkage = shrinkageOf(wanted, {
+				held,
+				...(isCounted(date) && { rows: rows.get(date) ?? 0 }),
+			});
+			if (shrinkage) found.push({ ...shrinkage, table: table.name, date });
+		}
+	}
+	return found;
+}
+
+/** A reload replaces them, too, and the manifest has none: before the first event that the ledger knows. */
+function datesWithoutObjects({
+	asked: { start = "", end = "9999-12-31" },
+	dates,
+	snapshotTime,
+}: Manifest): UtcDate[] {
+	const last = utcDate(Date.parse(snapshotTime));
+	const listed = new Set(dates.map(({ date }) => date));
+	return Array.from({ length: leastRetentionDays }, (_, index) =>
+		addDays(last, index + 1 - leastRetentionDays),
+	).filter((date) => date >= start && date <= end && !listed.has(date));
+}
+
+/** A table without dates has them in its times. One without either says nothing. */
+async function rowsOn(
+	{ dialect, count, read }: RowAccess,
+	{ name, columns }: MarkedTable,
+	table: LoadInput["table"],
+	dates: readonly UtcDate[],
+): Promise<Map<UtcDate, number>> {
+	const columnFrom = (from: "Date" | "Timestamp") => {
+		const own = table.columns.find((column) => column.from === from)?.name;
+		const found = columns.find(
+			(column) => column.name.toLowerCase() === own?.toLowerCase(),
+		);
+		return found && dialect.name(found.name);
+	};
+	const time = columnFrom("Timestamp");
+	const date =
+		columnFrom("Date") ??
+		(time === undefined ? undefined : `CAST(${time} AS DATE)`);
+	const found = new Map<UtcDate, number>();
+	if (date === undefined) return found;
+	const onDate = (day: UtcDate) => `${date} = ${dialect.date(day)}`;
+	if (!read) {
+		for (const day of dates) found.set(day, await count(name, onDate(day)));
+		return found;
+	}
+	// Each warehouse has a function of its own that makes a text of a date.
+	const part = (name: string) => `EXTRACT(${name} FROM ${date})`;
+	const number = `${part("YEAR")} * 10000 + ${part("MONTH")} * 100 + ${part("DAY")}`;
+	const [first, last] = [dates[0]!, dates.at(-1)!];
+	const rows = read(
+		`SELECT ${number}, COUNT(*) FROM ${dialect.table(name)} WHERE ${date} >= ${dialect.date(first)} AND ${date} <= ${dialect.date(last)} GROUP BY 1`,
+	);
+	for await (const [day, count] of rows)
+		found.set(
+			String(day).replace(/^(\d{4})(\d\d)(\d\d)$/, "$1-$2-$3"),
+			Number(count),
+		);
+	return found;
+}

@@ -1,0 +1,99 @@
+import { quoteName } from "../../../duckdb/quoting.ts";
+import type { Partition } from "./catalog.ts";
+import type { Database, Transaction } from "./database.ts";
+import { PostgresFailure } from "./failure.ts";
+import { lockAlone } from "./swap.ts";
+
+/**
+ * Gives a partition, and those that it is partitioned into, what Postgres doesn't hand down to them and rows need before they change:
+ *
+ * - the parent's replica identity, or a publication refuses each UPDATE and DELETE;
+ * - row security where the parent has it, without its policies: who may read the partition by itself sees no row. Never FORCE, by which
+ *   the server refuses COPY to the owner, too;
+ * - the numbers of identity columns, which partitions inherit from Postgres 17 on.
+ *
+ * What they have already costs one question. Partitions of other roles stay as they are.
+ * @param partition all of the parent's if it is left out.
+ */
+export async function guardPartition(
+	transaction: Transaction,
+	parent: string,
+	{ oid }: Pick<Partition, "oid"> = { oid: parent },
+): Promise<void> {
+	const found = await transaction.rows<{ name: string; sql: string }>(
+		`WITH tree AS (
+			SELECT oid, oid::regclass AS name, relreplident, relrowsecurity FROM pg_class
+			WHERE oid IN (SELECT $2::oid UNION SELECT relid FROM pg_partition_tree($2::oid)) AND oid <> $1::oid AND pg_has_role(relowner, 'USAGE')
+		), parent AS (
+			SELECT oid, oid::regclass AS name, relreplident, relrowsecurity FROM pg_class WHERE oid = $1::oid
+		)
+		SELECT tree.name::text, format('ALTER TABLE %s REPLICA IDENTITY FULL', tree.name) AS sql
+			FROM tree CROSS JOIN parent WHERE parent.relreplident = 'f' AND tree.relreplident <> 'f'
+		UNION ALL SELECT tree.name::text, format('ALTER TABLE %s REPLICA IDENTITY USING INDEX %I', tree.name, c.relname)
+			FROM tree CROSS JOIN parent JOIN pg_index wanted ON wanted.indrelid = parent.oid AND wanted.indisreplident
+				JOIN pg_index i ON i.indrelid = tree.oid AND NOT i.indisreplident JOIN pg_class c ON c.oid = i.indexrelid
+			WHERE parent.relreplident = 'i' AND EXISTS (SELECT 1 FROM pg_partition_ancestors(i.indexrelid) a WHERE a.relid = wanted.indexrelid)
+		UNION ALL SELECT tree.name::text, format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', tree.name)
+			FROM tree CROSS JOIN parent WHERE parent.relrowsecurity AND NOT tree.relrowsecurity
+		UNION ALL SELECT tree.name::text, format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT nextval(%L::regclass)', tree.name, a.attname, pg_get_serial_sequence(parent.name::text, a.attname))
+			FROM tree CROSS JOIN parent JOIN pg_attribute a ON a.attrelid = parent.oid AND a.attidentity <> '' AND NOT a.attisdropped
+				JOIN pg_attribute b ON b.attrelid = tree.oid AND b.attname = a.attname
+			WHERE b.attidentity = '' AND NOT b.atthasdef`,
+		[parent, oid],
+	);
+	for (const { name, sql } of found) {
+		await lockAlone(transaction, name);
+		await transaction.run(sql);
+	}
+}
+
+/** Throws the error; if it is that a lock was waited for in vain, with who holds these tables. */
+export async function tellHolders(
+	error: unknown,
+	database: Pick<Database, "transaction">,
+	names: readonly string[],
+): Promise<never> {
+	const isOfLock =
+		error instanceof PostgresFailure &&
+		(error.cause as { code?: string } | undefined)?.code === "55P03";
+	if (!isOfLock) throw error;
+	const words = await database
+		.transaction((transaction) => holdersOf(transaction, names))
+		.catch(() => undefined);
+	if (words === undefined) throw error;
+	const { code, what, cause } = error;
+	throw new PostgresFailure(code, `${what} ${words}`, { cause });
+}
+
+/**
+ * Who holds a table, its partitions or the views of it, in words for people; undefined if nobody does. Only some roles are told since when
+ * (postgresql.org/docs/current/monitoring-stats.html#MONITORING-STATS-VIEWS).
+ * @param names with their schema, for SQL.
+ */
+async function holdersOf(
+	transaction: Transaction,
+	names: readonly string[],
+): Promise<string | undefined> {
+	const found = await transaction.rows<{
+		what: string;
+		pid: number;
+		role: string | null;
+		since: string | null;
+	}>(
+		`WITH RECURSIVE held AS (
+			SELECT oid FROM (SELECT to_regclass(unnest($1::text[]))::oid AS oid) AS named WHERE oid IS NOT NULL
+			UNION SELECT inhrelid FROM pg_inherits JOIN held ON held.oid = inhparent
+		)
+		SELECT DISTINCT ON (a.pid) held.oid::regclass::text AS what, a.pid, a.usename::text AS role, to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') AS since
+		FROM held JOIN pg_locks l ON l.relation = held.oid AND l.granted JOIN pg_stat_activity a ON a.pid = l.pid
+		WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.pid <> pg_backend_pid()
+		ORDER BY a.pid LIMIT 3`,
+		[names],
+	);
+	if (found.length === 0) return undefined;
+	const holders = found.map(
+		({ what, pid, role, since }) =>
+			`process ${pid}${role === null ? "" : ` of ${quoteName(role)}`}${since === null ? "" : `, in a transaction since ${since}`}, on ${what}`,
+	);
+	return `Locks are held by ${holders.join("; ")}`;
+}

@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { credentialAddresses } from "./credential-addresses.ts";
+import { type Proof, tableOf, type Words } from "./page.ts";
+import { stolen } from "./stolen-credentials.ts";
+
+/* Each word of docs/security.md and docs/reference/rights.md on what a credential gives, and where it may go, is one that a test has seen. */
+
+const root = join(import.meta.dirname, "../..");
+/** As people read it. */
+const plain = (cell: string) =>
+	cell.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "");
+
+/** A test that isn't there, or none at all. */
+function missing(proofs: readonly Proof[]): unknown[] {
+	if (proofs.length === 0) return ["no proof"];
+	return proofs.filter((proof) => {
+		if (typeof proof !== "string") return false;
+		const [file, title] = proof.split(/ > (.*)/s) as [string, string];
+		const path = join(root, file);
+		return !existsSync(path) || !readFileSync(path, "utf8").includes(title);
+	});
+}
+
+/** What no words of the list are about. */
+function unproved(cell: string, words: Words): string {
+	let left = plain(cell);
+	for (const [said] of words) {
+		if (!left.includes(said)) return `${said} (isn't said)`;
+		left = left.replace(said, "");
+	}
+	return left.replaceAll(/[\s,;:]/g, "");
+}
+
+const rows = [...tableOf("Stolen")].map(
+	([what, cells]) => [plain(what), cells] as const,
+);
+
+test("each stolen credential of docs/reference/rights.md is one of the list, and the other way round", () => {
+	expect(rows.map(([what]) => what).sort()).toEqual(Object.keys(stolen).sort());
+});
+
+describe.each(rows)(
+	"%s",
+	(what, { "The thief can": can, "and can't": cannot }) => {
+		const { [what]: shown = { can: [] } } = stolen;
+
+		test("does what is said, and a test shows each part", () => {
+			expect(unproved(can!, shown.can)).toBe("");
+			expect(unproved(cannot!, shown.cannot ?? [])).toBe("");
+			for (const [words, ...proofs] of [...shown.can, ...(shown.cannot ?? [])])
+				expect(missing(proofs), words).toEqual([]);
+		});
+	},
+);
+
+test("each credential of docs/security.md has tests that show where it goes", () => {
+	const told = [...tableOf("Credential").keys()].map(plain);
+	expect(told).toEqual(Object.keys(credentialAddresses));
+	for (const [what, proofs] of Object.entries(credentialAddresses))
+		expect(missing(proofs), what).toEqual([]);
+});
+
+test("each attack that was tried says what happened, and has a test", () => {
+	const attacks = [...tableOf("Attack")];
+	expect(attacks.length).toBeGreaterThan(100);
+	for (const [attack, { "Held: what happens": held = "", Test }] of attacks) {
+		expect(held, attack).not.toBe("");
+		expect(Test, attack).toMatch(/\]\((\.\.\/)+[\w./-]+\.ts\)/);
+	}
+});

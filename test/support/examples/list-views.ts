@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/* The views of docs/reference/senders.md that have a row for each element of a list, and what they must have. */
+
+const page = readFileSync(
+	join(import.meta.dirname, "../../../docs/reference/senders.md"),
+	"utf8",
+);
+
+/** The view as the page has it. */
+export function listView(
+	warehouse: "DuckDB" | "Postgres" | "ClickHouse" | "BigQuery",
+): string {
+	const [, section = ""] = page.split("\n## Lists of events\n");
+	const pattern = new RegExp(
+		`^In ${warehouse}:\n\n\`\`\`sql\n(.*?);\n\`\`\``,
+		"ms",
+	);
+	return pattern.exec(section)![1]!;
+}
+
+/** What providers send, by the event's id. */
+export const listBodies: Record<string, string> = {
+	sendgrid:
+		'[{"email":"a@example.com","timestamp":1772366400,"event":"delivered","sg_event_id":"a=="},\n{"event":"open","sg_event_id":"b=="}]',
+	event_grid:
+		'[ {"id":"1","eventType":"Microsoft.Storage.BlobCreated","data":{"url":"https://example.com/ä"},"dataVersion":"1"} ]',
+	hubspot:
+		'[{"eventId":100,"subscriptionType":"contact.creation","objectId":12345678901234567},{"eventId":101},{"eventId":102}]',
+	cloud_events:
+		'[{"specversion":"1.0","type":"a","source":"/b","id":"1","data":[1,[2]]},{"specversion":"1.0","id":"2"}]',
+	empty: "[]",
+	empty_with_spaces: " [ \\n ] ".replace("\\n", "\n"),
+	one_null: "[null]",
+	scalars: '["x",1.5,true,"[]",""]',
+	lists: "[[],[1,2],{}]",
+	braces: '["]},{[","\\"",{"a":"\\u005d"}]',
+	no_list: '{"specversion":"1.0","data":[1,2]}',
+	text: '"[1]"',
+	nothing: "null",
+};
+
+/** A row: the event's id, the element's place, and the element as JSON has it. */
+export type ListRow = [id: string, index: number | null, element: unknown];
+
+export const listRows: ListRow[] = Object.entries(listBodies)
+	.flatMap(([id, body]): ListRow[] => {
+		const value = JSON.parse(body);
+		if (!Array.isArray(value) || value.length === 0) return [[id, null, null]];
+		return value.map((element, index): ListRow => [id, index, element]);
+	})
+	.sort(byPlace);
+
+/** Rows of a view, whose numbers and elements may be texts. */
+export function listRowsOf(rows: readonly unknown[][]): ListRow[] {
+	return rows
+		.map(
+			([id, index, element]): ListRow => [
+				String(id),
+				index === null ? null : Number(index),
+				typeof element === "string" ? JSON.parse(element) : element,
+			],
+		)
+		.sort(byPlace);
+}
+
+function byPlace([a, i]: ListRow, [b, j]: ListRow): number {
+	return a < b ? -1 : a > b ? 1 : (i ?? 0) - (j ?? 0);
+}
