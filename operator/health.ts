@@ -40,7 +40,6 @@ export function reasonNotReady({
 	natsState,
 	permissions,
 	informers,
-	restore,
 }: OperatorParts): string | undefined {
 	if (natsState.isRefused) return natsState.reason;
 	if (!hasNats) return "waiting for NATS";
@@ -55,9 +54,14 @@ export function reasonNotReady({
 	const silent = informers.filter(({ silentMs }) => silentMs > oldMs);
 	if (silent.length > 0)
 		return `the apiserver has sent nothing about ${names(silent)} for more than ${minutes(oldMs)}`;
-	if (restore?.isAwaited)
-		return "NATS has the routes of another cluster: restore the resources, then run tidemill restore --complete";
 	return undefined;
+}
+
+/** What a person must do although the operator is ready; undefined if nothing. A restore brings the resources only once the release is healthy. */
+export function notice({ restore }: OperatorParts): string | undefined {
+	return restore?.isAwaited
+		? "NATS has the routes of another cluster: restore the resources, then run tidemill restore --complete"
+		: undefined;
 }
 
 /** Each request has a deadline of at most a minute, and no object needs more than a few. */

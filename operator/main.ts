@@ -36,6 +36,7 @@ import { createApiSecretController } from "./api-secret.ts";
 import { InstallationClaimer } from "./claims.ts";
 import { createDestinationController } from "./destination/controller.ts";
 import {
+	notice,
 	type OperatorParts,
 	reasonNotAlive,
 	reasonNotReady,
@@ -160,6 +161,7 @@ export async function main(): Promise<number> {
 			port: env.port("HEALTH_PORT", 8_081),
 			live: () => reasonNotAlive(health),
 			ready: () => reasonNotReady(health),
+			notice: () => notice(health),
 			registry,
 		});
 	});

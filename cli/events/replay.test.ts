@@ -1,6 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import Stripe from "stripe";
 import { expect, test, vi } from "vitest";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
@@ -155,7 +156,7 @@ async function stripeHandler() {
 	return { ...handler, port: new URL(handler.url).port };
 }
 
-test("with a secret from a file or a labelled Secret, an event is signed anew for a handler on this machine", async () => {
+test("with a secret from a file, standard input or a labelled Secret, an event is signed anew for a handler on this machine", async () => {
 	const { url, port } = await stripeHandler();
 	answers.push(["127.0.0.1"], ["127.0.0.1"]);
 	for (const to of [
@@ -169,6 +170,12 @@ test("with a secret from a file or a labelled Secret, an event is signed anew fo
 		expect(stdout, to).toContain(" 204 ");
 		expect(exitCode).toBe(0);
 	}
+	vi.spyOn(process, "stdin", "get").mockReturnValue(
+		Readable.from([`${secret}\n`]) as typeof process.stdin,
+	);
+	const byStdin = await replaySigned(url, stripe, () => ["--secret-stdin"]);
+	vi.restoreAllMocks();
+	expect(byStdin.stdout).toContain(" 204 ");
 	const ref = () => ["--secret-ref", "stripe-secret"];
 	const byRef = await replaySigned(url, stripe, ref);
 	expect(byRef.stdout).toContain(" 204 ");

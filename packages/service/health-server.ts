@@ -31,34 +31,37 @@ export async function serveFault(fault: string): Promise<HealthServer> {
 
 /**
  * Serves kubelet and Prometheus on HEALTH_HOST and HEALTH_PORT: `/healthz` (restart me if this fails), `/readyz` (send me traffic), `/metrics`. A check
- * returns undefined when all is well, else the reason, which becomes the body of the 503.
+ * returns undefined when all is well, else the reason, which becomes the body of the 503. A process that is ready may have a notice for people, after `ok: `.
  */
 export async function startHealthServer(
 	settings: Settings,
 	{
 		live = () => undefined,
 		ready,
+		notice = () => undefined,
 		registry,
 		port = settings.port("HEALTH_PORT", 0),
 		mostConnections = 1_000,
 	}: {
 		live?: () => string | undefined;
 		ready: () => string | undefined;
+		notice?: () => string | undefined;
 		registry: Registry;
 		port?: number;
 		mostConnections?: number;
 	},
 ): Promise<HealthServer> {
 	const server = createServer(deadlines, async (request, response) => {
-		const check = (reason: string | undefined) => {
+		const check = (reason: string | undefined, notice?: string) => {
 			response.statusCode = reason === undefined ? 200 : 503;
-			response.end(`${reason ?? "ok"}\n`);
+			const ok = notice === undefined ? "ok" : `ok: ${notice}`;
+			response.end(`${reason ?? ok}\n`);
 		};
 		switch (request.url) {
 			case "/healthz":
 				return check(live());
 			case "/readyz":
-				return check(ready());
+				return check(ready(), notice());
 			case "/metrics":
 				response.setHeader("content-type", registry.contentType);
 				response.end(await registry.metrics());

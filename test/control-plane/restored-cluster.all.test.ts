@@ -40,7 +40,17 @@ test("on another cluster's etcd no route goes, until a person says that all is r
 		return lease?.metadata.annotations?.["tidemill.dev/restore"];
 	};
 
-	world.startOperator();
+	const operator = world.startOperator();
+	const healthPort = new Promise<number>((resolve) => {
+		operator.onLine = (line) => {
+			const { healthPort } = JSON.parse(line) as { healthPort?: number };
+			if (healthPort) resolve(healthPort);
+		};
+	});
+	const ready = async () => {
+		const answer = await fetch(`http://127.0.0.1:${await healthPort}/readyz`);
+		return [answer.status, await answer.text()];
+	};
 	await world.apply(
 		account,
 		"apiVersion: tidemill.dev/v1alpha1\nkind: Source\nmetadata: { name: orders }\nspec: { type: Webhook }",
@@ -50,6 +60,11 @@ test("on another cluster's etcd no route goes, until a person says that all is r
 		expect(await mark()).toEqual({ cluster: "another", isRestoring: true });
 		expect(await said()).toBe("awaited");
 	}, soon);
+	// Flux and Argo CD bring the other resources only once the release is healthy.
+	expect(await ready()).toEqual([
+		200,
+		expect.stringContaining("tidemill restore --complete"),
+	]);
 
 	const word = ["restore", "--complete", "--namespace", account];
 	const { exitCode, stderr } = await world.runCommand(...word).ended;
@@ -58,6 +73,7 @@ test("on another cluster's etcd no route goes, until a person says that all is r
 	await vi.waitFor(async () => {
 		expect(await served()).toEqual(["orders"]);
 		expect(await mark()).toEqual({ cluster: found!.metadata.uid });
+		expect(await ready()).toEqual([200, "ok\n"]);
 	}, soon);
 
 	// From then on what goes is closed at once, also the last one.
