@@ -113,6 +113,14 @@ describe("a day would shrink", () => {
 		expect(found).toEqual({ rows: 6, left: 5, gone: [] });
 	});
 
+	test("if the record began after the date was loaded, and the table has more rows than all objects", () => {
+		const unrecorded = { ...holding(), rows: 6 };
+		const found = shrinkageOf(wanted([a]), { held: [unrecorded] });
+		expect(found).toEqual({ rows: 6, left: 5, gone: [] });
+		const same = { ...unrecorded, rows: 5 };
+		expect(shrinkageOf(wanted([a]), { held: [same] })).toBeUndefined();
+	});
+
 	test("beside a compaction of what is there, and only what is new is added", () => {
 		const found = shrinkageOf(wanted([compacted(b, c), cut(30, 1)]), {
 			held: [holding(a, b, c)],

@@ -45,9 +45,16 @@ export function shrinkageOf(
 	{ held, rows }: DateInTables,
 ): Shrinkage | undefined {
 	const left = rowsOf(objects);
-	const byCount =
-		rows !== undefined && rows > left ? { rows, left, gone: [] } : undefined;
 	const present = rowsOf(held);
+	// A record that began after a date was loaded says nothing of it.
+	const isUnrecorded = held.some(
+		(date) => date.rows > 0 && date.loads.length === 0,
+	);
+	const counted = rows ?? (isUnrecorded ? present : undefined);
+	const byCount =
+		counted !== undefined && counted > left
+			? { rows: counted, left, gone: [] }
+			: undefined;
 	if (present === 0) return byCount;
 	const loads = held.flatMap((date) => date.loads);
 	const named = new Set([

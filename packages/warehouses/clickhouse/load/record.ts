@@ -189,18 +189,15 @@ export function heldDate(
 			: { ...now, loadedDigest: "0", loads: [] };
 	const isInterrupted = !last.isDone && now.digest !== last.after;
 	const loadedDigest = isInterrupted ? last.before : last.after;
-	const loads =
-		now.digest === loadedDigest
-			? loadsThrough(
-					entries,
-					isInterrupted ? entries.length - 2 : entries.length - 1,
-					loadedDigest,
-				)
-			: undefined;
-	// Rows that no entry explains are somebody else's.
-	return loads
+	const loads = loadsThrough(
+		entries,
+		isInterrupted ? entries.length - 2 : entries.length - 1,
+		loadedDigest,
+	);
+	// Rows that no entry explains are somebody else's, beside those that loads have put there.
+	return loads && now.digest === loadedDigest
 		? { ...now, loadedDigest, loads }
-		: { ...now, loadedDigest: "", loads: [] };
+		: { ...now, loadedDigest: "", loads: loads ?? [] };
 }
 
 /** The loads whose rows are those of `digest`; undefined if entries are missing. */
