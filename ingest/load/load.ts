@@ -35,7 +35,14 @@ import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { FoundColumns, requireTypes } from "./found-columns.ts";
 import { openWarehouse } from "./generated/warehouses.ts";
 import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
-import { findShrinking, type GuardedTable } from "./loss-guard.ts";
+import {
+	findShrinking,
+	type GuardedTable,
+	isAddedTo,
+	onDates,
+	requireKept,
+	withoutStaying,
+} from "./loss-guard.ts";
 import { onDisk, sized } from "./ready-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
 import { resultOf, rowsIn, unfitValues } from "./result.ts";
@@ -161,19 +168,18 @@ class Attempt {
 		if (isEager && !adds) beginFirst(whole.days, files);
 		const held = await this.#held(listed);
 		const shrinking = await this.#shrinking(listed, held);
-		// Of these nobody can say what is new, or only of some tables: the others' dates would be replaced.
-		const staying = shrinking.filter(
-			({ date, addition }) =>
-				keepsAll ||
-				!addition ||
-				this.#allOf(listed).some(({ name }) => !held?.get(name)?.has(date)),
-		);
-		this.#manifest = {
-			...this.#manifest,
-			dates: this.#listed.dates.filter(
-				(day) => !staying.some(({ date }) => date === day.date),
+		const names = this.#allOf(listed).map(({ name }) => name);
+		this.#manifest = withoutStaying(
+			this.#listed,
+			shrinking.filter(
+				(day) =>
+					keepsAll ||
+					!isAddedTo(
+						day,
+						names.map((name) => held?.get(name)),
+					),
 			),
-		};
+		);
 		const tables = wantedTables(input, this.#manifest);
 		const [own] = tables;
 		const counted = adds ? held : undefined;
@@ -309,32 +315,26 @@ class Attempt {
 		tables: readonly WantedTable[],
 		held: ReadonlyMap<string, HeldDates> = new Map(),
 	): Promise<ShrinkingDay[]> {
-		const input = this.#input;
 		const destination = await this.#open();
-		const split = this.#split;
 		const guarded = tables.map(({ table, dates }): GuardedTable => {
 			const { name } = table;
-			const names = name === input.table.name ? this.#ownTables() : [name];
-			return {
-				table,
-				dates,
-				names,
-				heldOn: (date) =>
-					split?.heldOn(date, names) ??
-					[held.get(name)?.get(date) ?? []].flat(),
-			};
+			const isOwn = name === this.#input.table.name;
+			const names = isOwn ? this.#ownTables() : [name];
+			const own = held.get(name);
+			const heldOn = (date: UtcDate) =>
+				this.#split?.heldOn(date, names) ?? [own?.get(date) ?? []].flat();
+			return { table, dates, names, heldOn, isRead: own !== undefined };
 		});
-		const access = destination.rowAccess(input, this.#manifest);
-		const find = () => findShrinking(access, guarded, input, this.#manifest);
-		const found = await (destination.together?.(find) ?? find());
-		if (found.length === 0) return found;
+		const found = await findShrinking(
+			destination,
+			guarded,
+			this.#input,
+			this.#manifest,
+		);
 		const dates = found.map(({ date }) => date);
-		this.#context.log.error({ dates }, "the table would lose rows of dates");
-		// A table that is rebuilt says nothing of what it holds, and BigQuery never does.
-		const isReplaced =
-			input.strategy === "FullReload" ||
-			(input.rebuild && found.some(({ table }) => !held.get(table)));
-		if (isReplaced) throw dayWouldShrink(found, true);
+		if (dates.length > 0)
+			this.#context.log.error({ dates }, "the table would lose rows of dates");
+		requireKept(found, guarded, this.#input);
 		return found;
 	}
 
@@ -447,20 +447,6 @@ async function unfitIn(
 	for (const day of days)
 		counts.push(await files.unfitOf(day), day.kept?.unfit ?? {});
 	return addUnfit(counts);
-}
-
-/** Of what tables hold, these dates. */
-function onDates(
-	held: ReadonlyMap<string, HeldDates> = new Map(),
-	days: readonly ShrinkingDay[],
-): ReadonlyMap<string, HeldDates> {
-	const isOf = new Set(days.map(({ date }) => date));
-	return new Map(
-		[...held].map(([table, dates]) => [
-			table,
-			new Map([...(dates ?? [])].filter(([date]) => isOf.has(date))),
-		]),
-	);
 }
 
 function beginFirst(days: readonly LoadDay[], files: DownloadedDays): void {

@@ -2,7 +2,12 @@ import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { RowAccess } from "../../packages/warehouses/load/row-access.ts";
-import { findShrinking, type GuardedTable } from "./loss-guard.ts";
+import {
+	findShrinking,
+	type GuardedTable,
+	isAddedTo,
+	requireKept,
+} from "./loss-guard.ts";
 
 const columns = (dated = true): LoadInput["table"]["columns"] => [
 	{ name: "at", from: "Timestamp" },
@@ -43,7 +48,7 @@ function warehouse(
 			},
 		}),
 	} as unknown as RowAccess;
-	return { access, asked };
+	return { rowAccess: () => access, asked };
 }
 
 const manifest = {
@@ -63,16 +68,22 @@ const guarded = (
 	names,
 	dates: [ofRows("2026-03-30", 5), ofRows("2026-03-31", 5)],
 	heldOn: () => [],
+	isRead: true,
 	...change,
 });
-const incremental = { strategy: "Incremental" as const };
+const run = { name: "r", pipeline: "p", account: "a" } as LoadInput["run"];
+const incremental = {
+	strategy: "Incremental" as const,
+	rebuild: false,
+	run,
+};
 const datesOf = (found: { date: string }[]) => found.map(({ date }) => date);
 
 test.each([true, false])(
 	"rows are counted by date where no record tells, by one query if the warehouse can (%s)",
 	async (reads) => {
 		const rows = { "2026-03-29": 99, "2026-03-30": 5, "2026-03-31": 6 };
-		const { access, asked } = warehouse({ Orders: rows }, reads);
+		const { asked, ...access } = warehouse({ Orders: rows }, reads);
 		const found = await findShrinking(
 			access,
 			[guarded(["orders"])],
@@ -93,7 +104,7 @@ test.each([true, false])(
 );
 
 test("nothing is counted where records tell, and a loss that a Run accepts is none", async () => {
-	const { access, asked } = warehouse({ orders: { "2026-03-31": 6 } });
+	const { asked, ...access } = warehouse({ orders: { "2026-03-31": 6 } });
 	const load = { objects: ["gone.parquet"], rows: 1, unfit: {}, run: "" };
 	const held = [{ rows: 1, digest: "", loadedDigest: "", loads: [load] }];
 	const table = guarded(["orders"], { heldOn: () => held });
@@ -105,7 +116,7 @@ test("nothing is counted where records tell, and a loss that a Run accepts is no
 });
 
 test("tables that stand for one are counted together, and others not at all", async () => {
-	const { access } = warehouse({
+	const access = warehouse({
 		orders_a: { "2026-03-31": 3 },
 		orders_other: { "2026-03-31": 3 },
 		of_somebody: { "2026-03-31": 3 },
@@ -118,7 +129,7 @@ test("tables that stand for one are counted together, and others not at all", as
 });
 
 test("a reload without dates may lose only those that left its range or may have expired", async () => {
-	const { access } = warehouse({
+	const access = warehouse({
 		orders: { "2026-03-01": 1, "2026-03-02": 1, "2026-03-29": 1 },
 	});
 	const table = { name: "orders", columns: columns(false), description: "" };
@@ -126,7 +137,7 @@ test("a reload without dates may lose only those that left its range or may have
 		findShrinking(
 			access,
 			[guarded(["orders"], { table })],
-			{ strategy: "FullReload" },
+			{ ...incremental, strategy: "FullReload" },
 			{ ...manifest, asked: { extent: "Whole", ...(start && { start }) } },
 		);
 	expect(datesOf(await find())).toEqual(["2026-03-02", "2026-03-29"]);
@@ -135,7 +146,7 @@ test("a reload without dates may lose only those that left its range or may have
 });
 
 test("of a table that the Run takes over, rows of its former owner are no loss", async () => {
-	const { access } = warehouse({ Orders: { "2026-03-31": 99 } });
+	const access = warehouse({ Orders: { "2026-03-31": 99 } });
 	const found = (adopt?: true) =>
 		findShrinking(
 			access,
@@ -145,4 +156,44 @@ test("of a table that the Run takes over, rows of its former owner are no loss",
 		);
 	expect(datesOf(await found())).toEqual(["2026-03-31"]);
 	expect(await found(true)).toEqual([]);
+});
+
+test("no date can stay in a table that is replaced", () => {
+	const lost = {
+		table: "orders",
+		date: "2026-03-31",
+		rows: 6,
+		left: 5,
+		gone: [],
+	};
+	const refuse = (
+		input: Partial<Pick<LoadInput, "strategy" | "rebuild">>,
+		isRead: boolean,
+		found = [lost],
+	) =>
+		requireKept(found, [guarded(["orders"], { isRead })], {
+			...incremental,
+			...input,
+		});
+	const refusal = "2026-03-31 (6 rows in table orders, 5 in the bucket's";
+	expect(() => refuse({ strategy: "FullReload" }, true)).toThrow(refusal);
+	expect(() => refuse({ rebuild: true }, false)).toThrow(refusal);
+	for (const [input, isRead] of [
+		[{}, false],
+		[{ rebuild: true }, true],
+	] as const)
+		expect(() => refuse(input, isRead)).not.toThrow();
+	expect(() => refuse({ strategy: "FullReload" }, true, [])).not.toThrow();
+});
+
+test("what is new is added where every table of the Run says what it holds of the date", () => {
+	const date = "2026-03-31";
+	const lost = { table: "orders", date, rows: 6, left: 5, gone: [] };
+	const held = { rows: 6, digest: "", loadedDigest: "", loads: [] };
+	const addition = { objects: [], kept: { rows: 6, unfit: {}, held } };
+	const reading = new Map([[date, held]]);
+	expect(isAddedTo({ ...lost, addition }, [reading, reading])).toBe(true);
+	expect(isAddedTo({ ...lost, addition }, [reading, new Map()])).toBe(false);
+	expect(isAddedTo({ ...lost, addition }, [reading, undefined])).toBe(false);
+	expect(isAddedTo(lost, [reading])).toBe(false);
 });

@@ -10,7 +10,13 @@ import type {
 	MarkedTable,
 	RowAccess,
 } from "../../packages/warehouses/load/row-access.ts";
-import { type ShrinkingDay, shrinkageOf } from "./shrinking-days.ts";
+import type { Warehouse } from "../../packages/warehouses/load/warehouse.ts";
+import type { HeldDates } from "./load-days.ts";
+import {
+	dayWouldShrink,
+	type ShrinkingDay,
+	shrinkageOf,
+} from "./shrinking-days.ts";
 import type { WantedTable } from "./wanted-tables.ts";
 
 /** A table of a Run, as the warehouse has it. */
@@ -19,7 +25,14 @@ export interface GuardedTable extends WantedTable {
 	names: readonly string[];
 	/** By their records. */
 	heldOn(date: UtcDate): readonly HeldDate[];
+	/** Whether its record was read; never BigQuery's, and none of a table that is rebuilt. */
+	isRead: boolean;
 }
+
+type GuardInput = Pick<
+	LoadInput,
+	"strategy" | "acceptLoss" | "adopt" | "rebuild" | "run"
+>;
 
 /** Events of so many days can't have expired, whatever the Source's retention is. */
 const leastRetentionDays = 30;
@@ -29,13 +42,69 @@ const leastRetentionDays = 30;
  * over, those that a record tells of, since a former attempt may have left its mark on all rows that are to go.
  */
 export async function findShrinking(
+	warehouse: Pick<Warehouse, "rowAccess" | "together">,
+	tables: readonly GuardedTable[],
+	input: GuardInput,
+	manifest: Manifest,
+): Promise<ShrinkingDay[]> {
+	const access = warehouse.rowAccess(input, manifest);
+	const find = () => shrinkingIn(access, tables, input, manifest);
+	return (await warehouse.together?.(find)) ?? find();
+}
+
+/** Throws {@link JobFailure} DayWouldShrink if a table is replaced as a whole, so that no date of it can stay. */
+export function requireKept(
+	found: readonly ShrinkingDay[],
+	tables: readonly GuardedTable[],
+	{ strategy, rebuild }: GuardInput,
+): void {
+	const isUnread = (name: string) =>
+		tables.some(({ table, isRead }) => table.name === name && !isRead);
+	const isReplaced =
+		strategy === "FullReload" ||
+		(rebuild && found.some(({ table }) => isUnread(table)));
+	if (isReplaced && found.length > 0) throw dayWouldShrink(found, true);
+}
+
+/**
+ * Whether what is new in a date that would lose rows is added to it. If nobody can say what that is, or only of some of the Run's tables, it stays as it
+ * is: in the others it would be replaced.
+ */
+export function isAddedTo(
+	{ date, addition }: ShrinkingDay,
+	held: readonly HeldDates[],
+): boolean {
+	return addition !== undefined && held.every((dates) => dates?.has(date));
+}
+
+/** The manifest without dates that stay as they are. */
+export function withoutStaying(
+	manifest: Manifest,
+	staying: readonly ShrinkingDay[],
+): Manifest {
+	const stays = new Set(staying.map(({ date }) => date));
+	const dates = manifest.dates.filter(({ date }) => !stays.has(date));
+	return { ...manifest, dates };
+}
+
+/** Of what tables hold, these dates. */
+export function onDates(
+	held: ReadonlyMap<string, HeldDates> = new Map(),
+	days: readonly ShrinkingDay[],
+): ReadonlyMap<string, HeldDates> {
+	const isOf = new Set(days.map(({ date }) => date));
+	return new Map(
+		[...held].map(([table, dates]) => [
+			table,
+			new Map([...(dates ?? [])].filter(([date]) => isOf.has(date))),
+		]),
+	);
+}
+
+async function shrinkingIn(
 	access: RowAccess,
 	tables: readonly GuardedTable[],
-	{
-		strategy,
-		acceptLoss = [],
-		adopt,
-	}: Pick<LoadInput, "strategy" | "acceptLoss" | "adopt">,
+	{ strategy, acceptLoss = [], adopt }: GuardInput,
 	manifest: Manifest,
 ): Promise<ShrinkingDay[]> {
 	let marked: Promise<MarkedTable[]> | undefined;
