@@ -23,6 +23,8 @@ if (stages.length === 0)
 const lanesAtOnce = 3 * availableParallelism();
 /** With so many failures in one stage the next stages would say the same. */
 const hopeless = 10;
+/** More than any tier takes on a busy machine. What CI stops itself says nothing of what failed until then. */
+const deadlineMs = performance.now() + 60 * 60_000;
 
 const root = join(import.meta.dirname, "..");
 const reports = join(root, ".tidemill/test-reports", tier);
@@ -36,7 +38,7 @@ const lanes: Lane[] = [];
 let isHopeless = false;
 for (const stage of stages) {
 	const started = stage.map(
-		(what) => new Lane({ ...what, root, reports, hopeless }),
+		(what) => new Lane({ ...what, root, reports, hopeless, deadlineMs }),
 	);
 	lanes.push(...started);
 	if (isHopeless) continue;

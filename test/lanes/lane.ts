@@ -21,6 +21,8 @@ export interface LaneOptions {
 	reports: string;
 	/** Failures after which the lane gives up. */
 	hopeless: number;
+	/** When it is stopped, on the clock of performance.now(). */
+	deadlineMs: number;
 	/** Only these files, by their path from the root. */
 	files?: string[];
 }
@@ -36,6 +38,10 @@ export class Lane implements LaneEnd {
 
 	constructor(options: LaneOptions) {
 		this.#options = options;
+	}
+
+	get name(): string {
+		return this.#options.name;
 	}
 
 	/** Runs some of its files again, alone, and takes their results for its own. */
@@ -57,7 +63,7 @@ export class Lane implements LaneEnd {
 		const { name } = this.#options;
 		if (this.exitCode === undefined) return `${name}: not run`;
 		const { passed, failed } = sumUp([this]);
-		const crash = this.report ? "" : ", crashed without a report";
+		const crash = this.report ? "" : ", ended without a report";
 		const cpu =
 			this.#cpuSeconds === undefined
 				? ""
@@ -99,6 +105,10 @@ export class Lane implements LaneEnd {
 		// However this process ends, no lane outlives it.
 		const stop = () => void vitest.kill("SIGTERM");
 		process.once("exit", stop);
+		const patience = setTimeout(
+			stop,
+			Math.max(0, this.#options.deadlineMs - startedMs),
+		);
 		for (const stream of [vitest.stdout, vitest.stderr])
 			createInterface({ input: stream }).on("line", (line) =>
 				console.log(`${name} | ${line}`),
@@ -108,6 +118,7 @@ export class Lane implements LaneEnd {
 		});
 		const [exitCode] = (await once(vitest, "close")) as [number | null];
 		process.off("exit", stop);
+		clearTimeout(patience);
 		this.exitCode = exitCode;
 		this.report = await readFile(file, "utf8").then(
 			JSON.parse,

@@ -68,8 +68,13 @@ test("each failure is told whole, without its stack", () => {
 		file("failed", ["failed", "passed"]),
 		file("passed", ["passed"]),
 	];
-	const told = failedTests([{ exitCode: 1, report: report({ testResults }) }]);
+	const told = failedTests([
+		{ name: "room", exitCode: 1, report: report({ testResults }) },
+		{ name: "stuck", exitCode: null, report: undefined },
+		{ name: "later", exitCode: undefined, report: undefined },
+	]);
 	expect(told).toEqual([
+		"lane stuck: it crashed, or was stopped after too long",
 		expect.stringMatching(/a\.test\.ts: No such module$/),
 		expect.stringMatching(
 			/a\.test\.ts > a test: Error: not so\n {4}kubectl is away$/,

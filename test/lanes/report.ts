@@ -64,8 +64,15 @@ function isFailed({ status }: { status: string }): boolean {
 }
 
 /** What failed, to be read at the end of a long output: the file, the test, and why, without the stack. */
-export function failedTests(lanes: readonly LaneEnd[]): string[] {
-	return lanes
+export function failedTests(
+	lanes: readonly (LaneEnd & { name: string })[],
+): string[] {
+	const unreported = lanes
+		.filter(({ exitCode, report }) => exitCode !== undefined && !report)
+		.map(
+			({ name }) => `lane ${name}: it crashed, or was stopped after too long`,
+		);
+	const failed = lanes
 		.flatMap(({ report }) => report?.testResults ?? [])
 		.flatMap((file) => {
 			const path = relative(process.cwd(), file.name);
@@ -77,6 +84,7 @@ export function failedTests(lanes: readonly LaneEnd[]): string[] {
 						`${path} > ${fullName}: ${reasonOf(why)}`,
 				);
 		});
+	return [...unreported, ...failed];
 }
 
 /** A failed command's own words stand below the line that names it. Of a long text, the end is left out. */
