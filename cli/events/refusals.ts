@@ -1,4 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
+import { timeOption } from "../command/dates.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import {
 	dataOption,
@@ -35,7 +36,7 @@ export function defineRefusals(sources: CommandGroup): void {
 			"List the requests of the last hours that a source refused, the newest first, and what to do about them. It keeps the last 50: if many are refused at once, the first ones and then a few each hour. It asks the REST API (TIDEMILL_API_URL).",
 		)
 		.argument("<source>")
-		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
+		.addOption(timeOption("--from <time>", "only those since"))
 		.option("--limit <n>", "how many at most")
 		.addOption(bodyOption)
 		.addOption(dataOption)

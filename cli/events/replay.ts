@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "@commander-js/extra-typings";
 import type { SourceWebhook } from "../../crds/generated/types.ts";
 import { chooseCluster } from "../command/cluster.ts";
+import { timeOption } from "../command/dates.ts";
 import { UsageError } from "../command/errors.ts";
 import {
 	type ClusterOptions,
@@ -52,9 +53,8 @@ export function defineReplay(events: CommandGroup): void {
 				"the handler, such as http://localhost:3000/hook",
 			).makeOptionMandatory(),
 		)
-		.option(
-			"--from <time>",
-			"stored events since then, the oldest first, such as 2026-03-01T12:00:00Z",
+		.addOption(
+			timeOption("--from <time>", "stored events since then, the oldest first"),
 		)
 		.option(
 			"--event <id>",

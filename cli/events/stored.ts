@@ -1,4 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
+import { timeOption } from "../command/dates.ts";
 import { type CommandGroup, countOf, examples } from "../command/group.ts";
 import {
 	dataOption,
@@ -34,8 +35,8 @@ export function defineStored(events: CommandGroup): void {
 			"List the stored events of a source, the newest first, without their bodies. It asks the REST API (TIDEMILL_API_URL).",
 		)
 		.argument("<source>")
-		.option("--from <time>", "only those since, such as 2026-03-01T12:00:00Z")
-		.option("--to <time>", "only those until then")
+		.addOption(timeOption("--from <time>", "only those since"))
+		.addOption(timeOption("--to <time>", "only those until then"))
 		.option("--type <type>", "only those of this type")
 		.addOption(
 			new Option("--state <state>", "only those in this state").choices([
