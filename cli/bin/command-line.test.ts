@@ -17,6 +17,18 @@ test.each(["unknown", "toString", "Processes"])(
 );
 
 test.each([
+	[["replay"], "There is: tidemill events replay. See: tidemill events replay"],
+	[["refusals", "shop"], "There is: tidemill sources refusals."],
+	[["runs", "erase"], "There is: tidemill events erase."],
+])("a command that another group has is named: %j", async (args, words) => {
+	const { exitCode, stderr } = await tidemill(...args);
+	expect(exitCode).toBe(2);
+	expect(stderr).toContain(
+		`: unknown command '${args.at(args[0] === "runs" ? 1 : 0)}'\n${words}`,
+	);
+});
+
+test.each([
 	[["soures", "list"], "(Did you mean sources?)"],
 	[["sources", "lst"], "tidemill sources: unknown command 'lst'\n(Did you"],
 	[["sources", "list", "--outptu", "json"], "(Did you mean --output?)"],

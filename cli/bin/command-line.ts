@@ -70,8 +70,13 @@ async function report(error: unknown, path: string): Promise<number> {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0;
 		// The help itself says what is missing.
-		if (error.code !== "commander.help")
-			write(path, error.message.replace(/^error: /, ""), help(path));
+		if (error.code !== "commander.help") {
+			const message = error.message.replace(/^error: /, "");
+			const other = await elsewhere(error);
+			// It is what was typed, which is nearer than what looks like it.
+			if (other) write(path, message.replace(/\n\(Did you .*/s, ""), other);
+			else write(path, message, help(path));
+		}
 		return 2;
 	}
 	const message = await messageOf(error);
@@ -81,6 +86,25 @@ async function report(error: unknown, path: string): Promise<number> {
 	// At once: a server that already listens would keep the process alive.
 	if (error instanceof SettingError) process.exit(2);
 	return isUsage ? 2 : 1;
+}
+
+/** An unknown command that a group has: `tidemill replay` is `tidemill events replay`. Undefined if none has it. */
+async function elsewhere({
+	code,
+	message,
+}: CommanderError): Promise<string | undefined> {
+	const [, word] = /unknown command '(.+?)'/.exec(message) ?? [];
+	if (code !== "commander.unknownCommand") return undefined;
+	const program = createProgram() as CommandUnknownOpts;
+	const found: string[] = [];
+	for (const group of program.commands) {
+		await loadGroup(group as never);
+		if (group.commands.some((one) => one.name() === word))
+			found.push(`${pathOf(group)} ${word}`);
+	}
+	return found.length === 0
+		? undefined
+		: `There is: ${found.join(", ")}. See: ${found[0]} --help\n`;
 }
 
 function write(path: string, message: string, help: string): void {

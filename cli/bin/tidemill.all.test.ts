@@ -1,7 +1,7 @@
 // In make test: cli/bin/command-line.test.ts
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -107,6 +107,26 @@ test("Ctrl-C says that the run goes on, and how to wait for it again", async () 
 	expect(await said).toContain(
 		"\nThe run orders-1 continues. Wait for it again: tidemill runs wait orders-1 -n mine\n",
 	);
+});
+
+test.each([
+	["Ctrl-C", "\u0003"],
+	["Ctrl-D", "\u0004"],
+])("%s at a question ends the command with 130 and a line", async (_, key) => {
+	const folder = mkdtempSync(join(tmpdir(), "init-"));
+	const command = `"${process.execPath}" "${program}" init`;
+	const child = spawn("script", ["-qec", command, "/dev/null"], {
+		cwd: folder,
+	});
+	let shown = "";
+	child.stdout.on("data", (data) => {
+		const isAsked = /\? .*\[.+\] $/.test(shown);
+		shown += data;
+		if (!isAsked && /\? .*\[.+\] $/.test(shown)) child.stdin.write(key);
+	});
+	expect(await once(child, "exit")).toEqual([130, null]);
+	expect(shown).toMatch(/Stopped\.\s*$/);
+	expect(readdirSync(folder)).toEqual([]);
 });
 
 test("init asks in a terminal, and writes what kubectl takes", async () => {
