@@ -119,10 +119,12 @@ test.each([
 		cwd: folder,
 	});
 	let shown = "";
+	let isAnswered = false;
 	child.stdout.on("data", (data) => {
-		const isAsked = /\? .*\[.+\] $/.test(shown);
 		shown += data;
-		if (!isAsked && /\? .*\[.+\] $/.test(shown)) child.stdin.write(key);
+		if (isAnswered || !/\? .*\[.+\] /.test(shown)) return;
+		isAnswered = true;
+		child.stdin.write(key);
 	});
 	expect(await once(child, "exit")).toEqual([130, null]);
 	expect(shown).toMatch(/Stopped\.\s*$/);

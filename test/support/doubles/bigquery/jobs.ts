@@ -45,7 +45,7 @@ export class Jobs {
 	/** The next jobs fail with these, one each. */
 	readonly #failures: Fault[] = [];
 	#tail: Promise<void> = Promise.resolve();
-	/** While true, jobs stay RUNNING (cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobStatus). */
+	/** While true, jobs that load stay RUNNING, and those with a query end (cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobStatus). */
 	held = false;
 
 	constructor(warehouse: Warehouse, buckets: Buckets) {
@@ -118,7 +118,7 @@ export class Jobs {
 			statistics: { creationTime: String(Date.now()) },
 		};
 		this.#jobs.set(job.jobReference.jobId, started);
-		if (!this.held)
+		if (!this.held || !job.configuration.load)
 			this.#tail = this.#tail.then(() =>
 				this.#warehouse.alone(() => this.#end(started, data)),
 			);
