@@ -40,7 +40,7 @@ export class Jobs {
 	readonly #jobs = new Map<string, BigQueryJob>();
 	/** By the id of a job with a query: what it has found. */
 	readonly results = new Map<string, (string | null)[][]>();
-	/** If set, every job fails with it. */
+	/** If set, every job that loads fails with it. */
 	failure: Fault | undefined;
 	/** The next jobs fail with these, one each. */
 	readonly #failures: Fault[] = [];
@@ -139,9 +139,9 @@ export class Jobs {
 		// It was cancelled before its turn.
 		if (job.status?.state === "DONE") return;
 		try {
-			const failure = this.#failures.shift() ?? this.failure;
+			const { query, load } = job.configuration;
+			const failure = this.#failures.shift() ?? (load && this.failure);
 			if (failure) throw failure;
-			const { query } = job.configuration;
 			if (query?.query.startsWith("SELECT")) {
 				const found = await this.#warehouse.sql(
 					this.#warehouse.sqlOf(query.query),
@@ -162,7 +162,7 @@ export class Jobs {
 				job.status = { state: "DONE" };
 				return;
 			}
-			const load = job.configuration.load!;
+			if (!load) throw invalid("A job needs a load or a query.");
 			this.#requireQuota(load);
 			const bytes = data ?? this.#buckets.read(load.sourceUris?.[0] ?? "");
 			const outputRows = String(await this.#load(load, bytes));
