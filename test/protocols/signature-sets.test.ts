@@ -28,7 +28,8 @@ const wrong = "ab".repeat(32);
 const verify = verifier({ scheme: "Stripe" }, secret);
 const bySlack = `v0=${hmac(`v0:${now}:${signedBody}`)}`;
 const base64 = hmac(signedBody, "base64");
-const custom = (change: Partial<NonNullable<SignatureSpec["custom"]>>) =>
+type Custom = NonNullable<SignatureSpec["custom"]>;
+const custom = (change: Partial<Custom>) =>
 	verifier(
 		{
 			scheme: "Custom",
@@ -148,6 +149,20 @@ describe("several signatures while a secret rotates", () => {
 		for (const header of [`hmac ${base64}`, `hmac AAAA, hmac ${base64}`])
 			expect(await prefixed({ "x-sig": header })).toBe(true);
 		expect(await prefixed({ "x-sig": base64 })).toBe(false);
+		for (const header of [`bearer AAAA, hmac ${base64}`, `"hmac ${base64}"`])
+			expect(await prefixed({ "x-sig": header })).toBe(true);
+		// Finch and others sign as Standard Webhooks does, in headers of their own names.
+		const versioned = custom({ prefix: "v1," });
+		for (const header of [
+			`v1,${base64}`,
+			`v1,AAAA v1,${base64}`,
+			`v2,AAAA v1,${base64}`,
+			`v1a,AAAA v1,AAAA,${base64}`,
+			Array(16).fill("v1,AAAA").join(" ").replace(/A+$/, base64),
+		])
+			expect(await versioned({ "x-sig": header }), header).toBe(true);
+		for (const header of [`v2,${base64}`, `v11,${base64}`, base64, "v1,"])
+			expect(await versioned({ "x-sig": header }), header).toBe(false);
 		// Worldpay's Event-Signature.
 		const keyed = custom({ prefix: "2/SHA256/", encoding: "Hex" });
 		const worldpay = `1/SHA256/${wrong}, 2/SHA256/${hmac(signedBody)}`;
@@ -169,6 +184,59 @@ describe("several signatures while a secret rotates", () => {
 			false,
 		);
 	});
+});
+
+const t = "2026-03-01T12:00:00Z";
+const timedBy = (name: string, of: Partial<Custom> = {}) => ({
+	header: "x-sig",
+	headerPart: "v1",
+	signedString: "{timestamp}.{body}",
+	timestampHeader: "x-sig",
+	timestampHeaderPart: name,
+	encoding: "Hex" as const,
+	...of,
+});
+
+/** As each provider's page says that it signs. */
+const written: Record<string, [custom: Partial<Custom>, header: string]> = {
+	PagerDuty: [
+		{ prefix: "v1=", encoding: "Hex" },
+		`v1=${wrong},v1=${hmac(signedBody)}`,
+	],
+	"Persona, whose sets have one time": [
+		timedBy("t"),
+		`t=${now},v1=${wrong} t=${now},v1=${stripe(now)}`,
+	],
+	Increase: [
+		timedBy("t", { timestampFormat: "RFC3339" }),
+		`t=${t},v1=${hmac(`${t}.${signedBody}`)}`,
+	],
+	"Cloudflare Stream": [
+		timedBy("time", { headerPart: "sig1" }),
+		`time=${now},sig1=${stripe(now)}`,
+	],
+	WorkOS: [
+		timedBy("t", { timestampFormat: "UnixMillis" }),
+		`t=${signedAtMs}, v1=${stripe(String(signedAtMs))}`,
+	],
+	"Hook0, which also names headers": [
+		timedBy("t"),
+		`t=${now},h=x-event-id x-event-type,v1=${stripe(now)}`,
+	],
+	"Typeform, in Base64 whose padding is an equals sign": [
+		{ headerPart: "sha256" },
+		`sha256=${base64}`,
+	],
+	"Microsoft Teams": [{ prefix: "HMAC " }, `HMAC ${base64}`],
+	Recurly: [{ encoding: "Hex" }, `${now},${wrong},${hmac(signedBody)}`],
+	"the parameters of an Authorization": [
+		{ headerPart: "signature" },
+		`HMAC-SHA256 keyId="k", signature="${base64}"`,
+	],
+};
+
+test.each(Object.entries(written))("%s is read", async (_, [spec, header]) => {
+	expect(await custom(spec)({ "x-sig": header })).toBe(true);
 });
 
 describe("alphabet, padding and case are free", () => {
@@ -195,6 +263,26 @@ describe("alphabet, padding and case are free", () => {
 	test("a signature in a body may be broken into lines", () => {
 		expect(textsIn("QUJD\r\nREVG\n")).toEqual(["QUJDREVG"]);
 	});
+});
+
+test("a list in a body is as long as one in a header can be", async () => {
+	const accepts = verifier(
+		{
+			scheme: "Custom",
+			custom: {
+				algorithm: "SHA256",
+				encoding: "Hex",
+				bodyPointer: "/sig",
+				signedString: "{bodyPointer:/text}",
+				bodyUnsigned: true,
+			},
+		},
+		secret,
+	);
+	const sent = (filler: string) =>
+		accepts({}, JSON.stringify({ text: "a", sig: `${hmac("a")}${filler}` }));
+	expect(await sent(",AA".repeat(5_000))).toBe(true);
+	expect(await sent(",AA".repeat(6_000))).toBe(false);
 });
 
 test("padding is no name of a part", () => {

@@ -13,6 +13,7 @@ import {
 	type SignedSet,
 } from "./presented-signature.ts";
 import {
+	maxListLength,
 	partIn,
 	type SignatureSet,
 	setsIn,
@@ -121,7 +122,8 @@ function* setsOf(
 		bodyPointer === undefined
 			? head.headers[header!]
 			: yield* body!.textAt(bodyPointer);
-	if (typeof list !== "string") return [];
+	// Whoever has the URL can write a body.
+	if (typeof list !== "string" || list.length > maxListLength) return [];
 	if (headerPart !== undefined && timestampHeaderPart !== undefined)
 		if (timestampHeader === header)
 			return setsIn(list, {

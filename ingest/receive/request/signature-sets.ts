@@ -10,6 +10,9 @@ export interface SignatureSet {
 	texts: string[];
 }
 
+/** Longer than any list in a header, which a body's is read as. */
+export const maxListLength = 16 * 1024;
+
 /** Of those that a request presents. Each is compared with what each secret makes of each time. */
 export const maxSignatures = 16;
 
@@ -23,14 +26,13 @@ export function textsIn(list: string, prefix = ""): string[] {
 		return list.length > prefix.length ? [list.slice(prefix.length)] : [];
 	// Base64 in a body may be broken into lines (RFC 2045 §6.8).
 	const unbroken = list.replace(/[\r\n]+/g, "");
-	if (!unbroken.startsWith(prefix)) {
-		const all = separate(unbroken);
-		const first = all.findIndex((text) => text.startsWith(prefix));
-		return first < 0 ? [] : textsIn(all.slice(first).join(), prefix);
-	}
-	return separate(unbroken.slice(prefix.length)).map((text, n) =>
-		n > 0 && text.startsWith(prefix) ? text.slice(prefix.length) : text,
+	if (prefix === "") return separate(unbroken);
+	// A prefix may hold what separates texts, such as `v1,` or `hmac `.
+	const start = new RegExp(
+		`(?<=^|[\\s,;]|[\\s,;]"|^")${RegExp.escape(prefix)}`,
 	);
+	const [, ...lists] = unbroken.split(start);
+	return lists.flatMap(separate);
 }
 
 function separate(list: string): string[] {
