@@ -49,8 +49,8 @@ test("a certificate is handed on, and of a confirmation only that it was one", a
 	const question = { account: "shop", url: confirmation };
 	expect(await ask(sns.confirmation, question)).toEqual({ ok: true, text: "" });
 	expect(get.mock.calls).toEqual([
-		[url, 16_384],
-		[confirmation, 16_384],
+		[url, 32_768],
+		[confirmation, 32_768],
 	]);
 });
 
@@ -118,7 +118,7 @@ describe("public keys", () => {
 	test("are handed on as they are", async () => {
 		const notify = responder(found);
 		expect(await asks(notify)).toEqual({ ok: true, text: "PEM" });
-		expect(notify.get).toHaveBeenCalledExactlyOnceWith(place, 16_384);
+		expect(notify.get).toHaveBeenCalledExactlyOnceWith(place, 32_768);
 	});
 
 	test.each([

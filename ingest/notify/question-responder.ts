@@ -27,8 +27,8 @@ const unknownKeyRate = { burst: 1, perSecond: 1_000 / unknownKeyRestMs };
 const maxRemembered = 10_000;
 /** URLs with a certificate or keys. */
 const maxKnown = 10_000;
-/** Amazon's certificates have 2 KiB, its answers fewer. A set of keys has some. */
-const maxBytes = 16 * 1024;
+/** Amazon's certificates have 2 KiB, its answers fewer. A set of ten keys, each with its certificate (x5c), has nearly 20. */
+const maxBytes = 32 * 1024;
 const asksTooOften =
 	"Senders of this namespace named a URL or key id that wasn't known less than 10 s ago.";
 /** Answers about keys that are kept for a moment. */

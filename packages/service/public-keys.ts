@@ -9,8 +9,10 @@ export interface PublishedKey {
 	validToMs?: number;
 }
 
-/** More than any provider has. Each is tried on a signature that names none. */
-const maxKeys = 10;
+/** More than any provider has. */
+const maxKeys = 100;
+/** Each of so many is tried on a signature that names none. */
+export const maxTriedKeys = 10;
 
 /**
  * The keys in a text: PEM, a certificate valid now (the first of a chain), the Base64 of DER, an Ed25519 key's 32 bytes in Hex or Base64, a JWK or

@@ -172,3 +172,11 @@ test("an account's keys, and what it lacks, are its own", async () => {
 	expect(await count(inSpec(), "bank")).toBe(1);
 	expect(ask).toHaveBeenCalledTimes(before);
 });
+
+test("a key id finds its key among however many, and of keys without one ten are tried", async () => {
+	const ids = Array.from({ length: 30 }, (_, n) => `key-${n}`);
+	const { count } = asking(jwks(...ids));
+	for (const id of ["key-0", "key-10", "key-29"])
+		expect(await count(inSpec(id))).toBe(1);
+	expect(await count(inSpec())).toBe(10);
+});

@@ -4,6 +4,7 @@ import { unknownKeyRestMs } from "../../../packages/contracts/notify-question.ts
 import type { PublicKeyAlgorithm } from "../../../packages/contracts/route.ts";
 import { RecentOwners, remember } from "../../../packages/fair/recent.ts";
 import {
+	maxTriedKeys,
 	type PublishedKey,
 	publicKeysIn,
 } from "../../../packages/service/public-keys.ts";
@@ -131,5 +132,6 @@ function named({ keys }: KeptKeys, wanted: NamedKey): KeyObject[] {
 			({ id, validToMs = Number.POSITIVE_INFINITY }) =>
 				(wanted.id === undefined || id === wanted.id) && nowMs < validToMs,
 		)
+		.slice(0, maxTriedKeys)
 		.map(({ key }) => key);
 }

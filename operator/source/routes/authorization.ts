@@ -13,7 +13,10 @@ import type {
 	SigningAlgorithm,
 } from "../../../packages/contracts/route.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
-import { publicKeysIn } from "../../../packages/service/public-keys.ts";
+import {
+	maxTriedKeys,
+	publicKeysIn,
+} from "../../../packages/service/public-keys.ts";
 import type {
 	SealKey,
 	SecretSealer,
@@ -235,7 +238,7 @@ function checkingKeys(
 ): KeyBytes[] | string {
 	const keys = publicKeysIn(text, algorithm);
 	if (typeof keys === "string") return keys;
-	return keys.map(({ key }) => {
+	return keys.slice(0, maxTriedKeys).map(({ key }) => {
 		const bytes = key.export({ format: "der", type: "spki" });
 		return {
 			algorithm,
