@@ -120,7 +120,7 @@ test("people read what is wrong with a signature, and its sender reads one sente
 	const none =
 		/^None of 2 secrets matches the signature\. Read: 1 signature \(HMAC-SHA256\) in hexadecimal, as scheme Stripe has it\. Tried: key "old" of Secret "hush", key "new" of Secret "hush"\.$/;
 	for (const [headers, cause] of [
-		[{}, /^The header stripe-signature is missing\.$/],
+		[{}, /^The header stripe-signature is missing\. No key was tried\.$/],
 		[{ "stripe-signature": "v1=00" }, /stripe-signature can't be decoded/],
 		[{ "stripe-signature": "t=soon,v1=00" }, /stripe-signature can't be dec/],
 		[{ "stripe-signature": right.replace("v1", "v0") }, /can't be decoded/],

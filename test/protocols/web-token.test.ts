@@ -253,7 +253,7 @@ describe("a token is refused", () => {
 			expect(await refusalOf(token)).toContain("can't be decoded");
 		expect(tokenIn(authorization, {})).toMatchObject({
 			status: 401,
-			cause: "The header authorization is missing.",
+			cause: "The header authorization is missing. No key was tried.",
 		});
 		expect(asked).toEqual([]);
 	});

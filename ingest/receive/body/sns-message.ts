@@ -257,10 +257,15 @@ export async function verifiedMessage(
 	if (json.length > maxBytes)
 		return because(refusals.SignatureInvalid, "No message of SNS is so long.");
 	const message = await longWork.run(account, snsMessage(json, topicARNs));
-	if (!message || !isCertificateURL(message.certificateURL))
+	if (!message)
 		return because(
 			refusals.SignatureInvalid,
-			"The body is not a signed message of SNS for one of amazonSNS.topicARNs.",
+			"The body is not a signed message of SNS for one of amazonSNS.topicARNs. No certificate was tried.",
+		);
+	if (!isCertificateURL(message.certificateURL))
+		return because(
+			refusals.SignatureInvalid,
+			"The body's SigningCertURL is no certificate of Amazon SNS. No certificate was tried.",
 		);
 	const { certificateURL, hash, signed, signature } = message;
 	const key = await sns?.keyOf(account, certificateURL);
@@ -272,6 +277,6 @@ export async function verifiedMessage(
 		? message
 		: because(
 				refusals.SignatureInvalid,
-				"The certificate of SNS doesn't match the signature.",
+				`The certificate of SNS doesn't match the signature. Read: 1 signature (RSA-${hash.toUpperCase()}) in Base64, in the body at /Signature. Tried: the certificate at SigningCertURL.`,
 			);
 }

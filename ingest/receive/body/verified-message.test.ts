@@ -135,6 +135,28 @@ test.each<[string, () => string]>([
 	);
 });
 
+test("people read which form was read and what was tried", async () => {
+	const cause = async (text: string) => {
+		const outcome = await validated(text).outcome;
+		return "cause" in outcome ? outcome.cause : undefined;
+	};
+	for (const [version, hash] of [
+		["1", "SHA1"],
+		["2", "SHA256"],
+	] as const)
+		expect(await cause(topic.notification({ Message: "other" }, version))).toBe(
+			`The certificate of SNS doesn't match the signature. Read: 1 signature (RSA-${hash}) in Base64, in the body at /Signature. Tried: the certificate at SigningCertURL.`,
+		);
+	for (const text of [
+		topic.notification({ SigningCertURL: "https://evil.example/a.pem" }),
+		topic.notification({ TopicArn: "arn:aws:sns:eu-west-1:1:other" }),
+		'{"published":"raw"}',
+	]) {
+		expect(await cause(text)).toMatch(/\. No certificate was tried\.$/);
+		expect(await cause(text)).not.toMatch(/evil|other|raw/);
+	}
+});
+
 test("a message of a topic that isn't the Source's is refused, and no certificate is asked for", async () => {
 	const { outcome, keyOf } = validated(topic.notification(), topic, [
 		`${topic.arn}2`,

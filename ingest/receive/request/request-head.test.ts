@@ -217,3 +217,18 @@ describe("the body", () => {
 		expect(validateSender(suspended, false)).toBe(refusals.SignatureInvalid);
 	});
 });
+
+test.each([
+	[{}, "The request has no token."],
+	[
+		{ authorization: "Basic dDo=" },
+		"The request has no token: its header Authorization has no Bearer.",
+	],
+	[{ authorization: "Bearer t2" }, "The token is not this source's."],
+	[{ "x-webhook-token": "Basic t" }, "The token is not this source's."],
+])("people read why %j is no token", (headers, cause) => {
+	expect(validate(tokens, { ...json, ...headers })).toMatchObject({
+		code: "Unauthorized",
+		cause,
+	});
+});

@@ -138,9 +138,12 @@ function unauthorized(
 	queryToken: string | undefined,
 ): RequestRefusal {
 	const isSent = presentedTokens(headers, queryToken).length > 0;
+	const isOther = headers.authorization !== undefined;
 	return because(
 		refusals.Unauthorized,
-		isSent ? "The token is not this source's." : "The request has no token.",
+		isSent
+			? "The token is not this source's."
+			: `The request has no token${isOther ? ": its header Authorization has no Bearer" : ""}.`,
 	);
 }
 

@@ -92,6 +92,7 @@ test.each<[string, Parameters<typeof causeOf>]>([
 	],
 ])("people read that %s (case %#)", (cause, request) => {
 	expect(causeOf(...request)).toContain(cause);
+	expect(causeOf(...request)).toMatch(/\. No key was tried\.$/);
 });
 
 function timed(): Partial<CustomSignature> {
@@ -184,6 +185,15 @@ test("people read which form was read, and which Secret and key were tried", () 
 		/^The signed time is 1000 s behind .*; toleranceSeconds is 300\. Read: 1 signature .* No key was tried\.$/,
 	);
 	const at = { url: "https://keys.example", id: undefined };
+	expect(
+		wrongSignature(
+			{ ...presented, keyAt: { ...at, isSenders: true } },
+			authorization([]),
+			0,
+		).cause,
+	).toMatch(
+		/^No public key at the URL has the id that the request names\. Read: .* No key was tried\.$/,
+	);
 	expect(
 		wrongSignature(
 			{ ...presented, keyAt: { ...at, isSenders: false } },

@@ -76,7 +76,7 @@ export function missingSignature(
 ): RequestRefusal {
 	return because(
 		refusals.SignatureInvalid,
-		missingPart(authorization, headers),
+		`${missingPart(authorization, headers)} No key was tried.`,
 	);
 }
 
@@ -216,6 +216,11 @@ export function wrongSignature(
 		return because(
 			refusals.SignatureInvalid,
 			`The signature can't be decoded: it is not ${formOf(presented)} of the right length. ${read} No key was tried.`,
+		);
+	if (keyAt && keys === 0)
+		return because(
+			refusals.SignatureInvalid,
+			`No public key at the URL has the id that the request names. ${read} No key was tried.`,
 		);
 	const kind = keyAt ? "public key at the URL" : "secret";
 	const what =

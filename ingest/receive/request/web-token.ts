@@ -40,7 +40,7 @@ export function tokenIn(
 ): PresentedToken | RequestRefusal {
 	const value = headers[name];
 	if (typeof value !== "string")
-		return refused(`The header ${name} is missing.`);
+		return refused(`The header ${name} is missing. No key was tried.`);
 	const token = value.replace(/^bearer +/i, "");
 	const header = token.length <= maxTokenLength && headerOf(token);
 	if (!header)
