@@ -64,8 +64,13 @@ const loopbackLookup: LookupFunction = (name, options, callback) =>
 		callback(null, all[0]!.address, all[0]!.family);
 	});
 
+/** What a NAT64 translates is of the kind of its IPv4 address, but on the way it leaves this machine. */
+function isOurs(address: string): boolean {
+	return addressKind(address) === "loopback" && !/^64:ff9b:/i.test(address);
+}
+
 function requireOurs(name: string, addresses: readonly string[]): void {
-	const other = addresses.find((each) => addressKind(each) !== "loopback");
+	const other = addresses.find((each) => !isOurs(each));
 	if (other === undefined) return;
 	throw new CommandError(
 		`events are signed for a handler on this machine alone, but ${name}${other === name ? "" : ` is at ${other}, which`} is not of it. Use an address such as http://localhost:3000, or leave the secret out`,

@@ -121,7 +121,7 @@ async function describedSigner(
 			timestampHeader === header && timestampHeaderPart !== undefined;
 		const before = isWithTime
 			? partOf(timestampHeaderPart, timestamp) +
-				(/;/.test(event.headers?.[header] ?? "") ? ";" : ",")
+				separatorIn(header, event.headers?.[header])
 			: "";
 		sent.headers.set(header, before + partOf(custom.headerPart, signature));
 		return { target, ...sent };
@@ -144,6 +144,11 @@ function timeIn(
 		case "RFC3339":
 			return new Date(nowMs).toISOString();
 	}
+}
+
+/** Between time and signature in one header: the one that came tells, if it is captured. Paddle's library wants a semicolon, and all others a comma. */
+function separatorIn(header: string, came = ""): ";" | "," {
+	return header === "paddle-signature" || came.includes(";") ? ";" : ",";
 }
 
 /** A JSON text with another text in one place. Throws {@link CommandError} if it has none there. */

@@ -40,6 +40,9 @@ export const providers: Record<string, Provider> = {
 				"x-shopify-topic",
 				"x-shopify-shop-domain",
 				"x-shopify-triggered-at",
+				// Without these two, Shopify's library takes no replayed event.
+				"x-shopify-webhook-id",
+				"x-shopify-api-version",
 			],
 		},
 		eventType: { header: "x-shopify-topic" },

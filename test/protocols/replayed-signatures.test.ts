@@ -119,14 +119,25 @@ test("the providers' libraries accept it", async () => {
 		tokenSecret: "t",
 		webhookSecret: secret,
 	}).webhooks.verifySignature(mux.body, mux.headers, secret);
-	const paddle = await signed(example("paddle"), {
-		body: '{"event_id":"evt_1","event_type":"x","data":{}}',
-	});
-	await new Paddle("key").webhooks.unmarshal(
-		paddle.body,
-		secret,
-		paddle.headers["paddle-signature"]!,
-	);
+	// The Source of examples/senders captures no header.
+	for (const headers of [event.headers!, {}]) {
+		const paddle = await signed(example("paddle"), {
+			body: '{"event_id":"evt_1","event_type":"x","data":{}}',
+			headers,
+		});
+		await new Paddle("key").webhooks.unmarshal(
+			paddle.body,
+			secret,
+			paddle.headers["paddle-signature"]!,
+		);
+	}
+});
+
+test("Shopify's library asks for headers that its Source captures", () => {
+	// shopify.webhooks.validate, which takes a second to load: its WEBHOOK_HEADER_NAMES beside the signature.
+	const { capturedHeaders } = providers.shopify!.webhook as SourceWebhook;
+	for (const name of ["topic", "shop-domain", "api-version", "webhook-id"])
+		expect(capturedHeaders).toContain(`x-shopify-${name}`);
 });
 
 test("Twilio's library accepts a form, and JSON by the digest in the URL", async () => {
