@@ -53,7 +53,7 @@ const forms: Partial<Record<Scheme, SecretForms>> = {
 	Meta: {
 		right: "the app secret, 32 hexadecimal digits",
 		usual: hex32,
-		wrong: [[/^(EAA|\d+\|)/, "an access token of Meta's API"]],
+		wrong: [[/^(EAA|IGAA|IGQV|THAA|\d+\|)/, "an access token of Meta's API"]],
 	},
 	// twilio.com/docs/glossary, "String identifier (SID)".
 	Twilio: {

@@ -28,6 +28,13 @@ const wrong: [string, string, string][] = [
 	["Slack", "https://hooks.slack.com/services/T0/B0/x", "signing secret"],
 	["Shopify", "shpat_0123", "client secret"],
 	["Meta", "EAABsbCS1234", "app secret"],
+	["Meta", "IGAAQ1234", "app secret"],
+	["Meta", "123456|abcdef", "app secret"],
+	["Slack", "xapp-1-A0-1-abc", "signing secret"],
+	["Slack", "xoxe.xoxp-1-abc", "signing secret"],
+	["Shopify", "shpca_0123", "client secret"],
+	["GitHub", "-----BEGIN RSA PRIVATE KEY-----\nMIIE", "webhook's secret"],
+	["Custom", "amqps://user:pass@host/vhost", "sender signs with"],
 	["Twilio", `AC${hex}`, "auth token"],
 	["Twilio", `SK${hex}`, "auth token"],
 	["Custom", "https://example.com/secret", "sender signs with"],
@@ -56,6 +63,8 @@ test.each([
 	["Shopify", hex + hex],
 	["Meta", hex],
 	["Twilio", hex.toUpperCase()],
+	// Linear's begins as its API's keys do.
+	["Custom", "lin_wh_0123456789"],
 	// Paystack signs with the very key of its API.
 	["Custom", "sk_live_of_paystack"],
 	["Custom", "anything"],
