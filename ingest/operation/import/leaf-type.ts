@@ -26,6 +26,9 @@ export class InexactValue extends Error {
 	}
 }
 
+/** Of decimals. Writers have 76 digits at most. */
+const maxScale = 1_000;
+
 /** What the physical values of a type mean. None is given NULL. */
 export interface ValueType {
 	/** As Parquet calls it, for people. */
@@ -72,6 +75,9 @@ export function leafType(
 				json: (value) => quoted(uuidText(bytesOf(value))),
 			};
 		case "DECIMAL":
+			// A file can claim a scale that no memory has room for.
+			if (Math.abs(scale) > maxScale)
+				return { name: `DECIMAL with the scale ${scale}` };
 			return {
 				name: "DECIMAL",
 				json: (value) => decimalText(integerOf(value), scale),
