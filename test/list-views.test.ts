@@ -6,6 +6,9 @@ import {
 	listRows,
 	listRowsOf,
 	listView,
+	memberBodies,
+	memberRows,
+	memberView,
 } from "./support/examples/list-views.ts";
 
 const values = Object.entries(listBodies)
@@ -28,6 +31,27 @@ test("in DuckDB, a list of events has a row for each element, and an empty one h
 		const isOdd = ([id]: unknown[]) => id === "odd";
 		expect(found.filter((row) => !isOdd(row))).toEqual(listRows);
 		expect(found.filter(isOdd)).toEqual([["odd", null, null]]);
+	} finally {
+		session.close();
+	}
+});
+
+test("in DuckDB, a list in a member of the body has a row for each element, too", async () => {
+	const session = await Session.inMemory({}, new AbortController().signal);
+	try {
+		const values = Object.entries(memberBodies).map(
+			([id, body]) => `(${quoteText(id)}, now(), ${quoteText(body)})`,
+		);
+		await session.run(
+			`CREATE TABLE meta AS SELECT * FROM (VALUES ${values.join(", ")}) AS t(event_id, "timestamp", body)`,
+		);
+		await session.run(memberView("DuckDB"));
+		const rows = await session.rows(
+			"SELECT event_id, index, element::VARCHAR AS element FROM meta_elements",
+		);
+		expect(listRowsOf(rows.map((row) => Object.values(row)))).toEqual(
+			memberRows,
+		);
 	} finally {
 		session.close();
 	}

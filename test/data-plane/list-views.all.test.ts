@@ -7,6 +7,9 @@ import {
 	listRows,
 	listRowsOf,
 	listView,
+	memberBodies,
+	memberRows,
+	memberView,
 } from "../support/examples/list-views.ts";
 import {
 	type ClickHouseServer,
@@ -36,44 +39,53 @@ afterAll(async () => {
 	await clickHouse?.stop();
 });
 
-const bodies = Object.entries(listBodies);
-const query = "SELECT event_id, index, element FROM sendgrid_elements";
+/** A list that is the body, and one in a member of it. */
+const cases = [
+	["a list of events", "sendgrid", listView, listBodies, listRows],
+	["a list in a member", "meta", memberView, memberBodies, memberRows],
+] as const;
+const queryOf = (table: string) =>
+	`SELECT event_id, index, element FROM ${table}_elements`;
+const valuesOf = (bodies: Record<string, string>) =>
+	Object.entries(bodies)
+		.map(([id, body]) => `(${quoteText(id)}, now(), ${quoteText(body)})`)
+		.join(", ");
 
-test("in Postgres, a list of events has a row for each element, and an empty one has one", async () => {
-	const values = bodies.map(
-		([id, body]) => `(${quoteText(id)}, now(), ${quoteText(body)})`,
-	);
-	await postgres.rows(
-		`CREATE TABLE sendgrid AS SELECT * FROM (VALUES ${values.join(", ")}) AS t (event_id, timestamp, body)`,
-	);
-	await postgres.rows(listView("Postgres"));
-	const rows = await postgres.rows(
-		query.replace("element", "element::text AS element"),
-	);
-	expect(listRowsOf(rows)).toEqual(listRows);
-});
-
-test.runIf(isHere)(
-	"in ClickHouse, a list of events has a row for each element, and an empty one has one",
-	async () => {
-		const server = clickHouse!;
-		await server.rows(
-			"CREATE TABLE sendgrid (event_id String, timestamp DateTime64(6, 'UTC'), body String) ENGINE = MergeTree ORDER BY event_id",
+test.each(cases)(
+	"in Postgres, %s has a row for each element, and an empty one has one",
+	async (_, table, view, bodies, expected) => {
+		await postgres.rows(
+			`CREATE TABLE ${table} AS SELECT * FROM (VALUES ${valuesOf(bodies)}) AS t (event_id, timestamp, body)`,
 		);
-		const lines = bodies.map(([event_id, body]) =>
-			JSON.stringify({ event_id, timestamp: "2026-03-01 12:00:00", body }),
+		await postgres.rows(view("Postgres"));
+		const rows = await postgres.rows(
+			queryOf(table).replace("element", "element::text AS element"),
 		);
-		await server.rows(
-			`INSERT INTO sendgrid FORMAT JSONEachRow ${lines.join("\n")}`,
-		);
-		await server.rows(listView("ClickHouse"));
-		expect(listRowsOf(await server.rows(query))).toEqual(listRows);
+		expect(listRowsOf(rows)).toEqual(expected);
 	},
 );
 
-test.runIf(isHere)(
-	"in BigQuery, a list of events has a row for each element, and an empty one has one",
-	async () => {
+test.runIf(isHere).each(cases)(
+	"in ClickHouse, %s has a row for each element, and an empty one has one",
+	async (_, table, view, bodies, expected) => {
+		const server = clickHouse!;
+		await server.rows(
+			`CREATE TABLE ${table} (event_id String, timestamp DateTime64(6, 'UTC'), body String) ENGINE = MergeTree ORDER BY event_id`,
+		);
+		const lines = Object.entries(bodies).map(([event_id, body]) =>
+			JSON.stringify({ event_id, timestamp: "2026-03-01 12:00:00", body }),
+		);
+		await server.rows(
+			`INSERT INTO ${table} FORMAT JSONEachRow ${lines.join("\n")}`,
+		);
+		await server.rows(view("ClickHouse"));
+		expect(listRowsOf(await server.rows(queryOf(table)))).toEqual(expected);
+	},
+);
+
+test.runIf(isHere).each(cases)(
+	"in BigQuery, %s has a row for each element, and an empty one has one",
+	async (_, table, viewOf, bodies, expected) => {
 		const bin = await pythonEnvironment("sqlglot-30.30.0", [
 			"sqlglot==30.30.0",
 		]);
@@ -81,27 +93,24 @@ test.runIf(isHere)(
 			"import sys, sqlglot; print(sqlglot.transpile(sys.argv[1], read='bigquery', write='duckdb')[0])";
 		const view = await done(`${bin}/python`, [
 			...["-c", program],
-			listView("BigQuery"),
+			viewOf("BigQuery"),
 		]);
 		const session = await Session.inMemory({}, new AbortController().signal);
 		try {
 			await session.run("CREATE SCHEMA events; USE events");
-			const values = bodies.map(
-				([id, body]) => `(${quoteText(id)}, now(), ${quoteText(body)})`,
-			);
 			await session.run(
-				`CREATE TABLE sendgrid AS SELECT * FROM (VALUES ${values.join(", ")}) AS t(event_id, "timestamp", body)`,
+				`CREATE TABLE ${table} AS SELECT * FROM (VALUES ${valuesOf(bodies)}) AS t(event_id, "timestamp", body)`,
 			);
 			// cloud.google.com/bigquery/docs/reference/standard-sql/json_functions: of what is no array, JSON_QUERY_ARRAY makes NULL.
 			await session.run(view.replace("UNNEST(CAST(", "UNNEST(TRY_CAST("));
 			const rows = await session.rows(
 				// OFFSET counts from 0, and DuckDB's ORDINALITY from 1.
-				query
+				queryOf(table)
 					.replace("index", "index - 1 AS index")
 					.replace("element", "element::VARCHAR AS element"),
 			);
 			expect(listRowsOf(rows.map((row) => Object.values(row)))).toEqual(
-				listRows,
+				expected,
 			);
 		} finally {
 			session.close();

@@ -8,16 +8,26 @@ const page = readFileSync(
 	"utf8",
 );
 
+const [, section = ""] = page.split("\n## Lists of events\n");
+
+type WarehouseName = "DuckDB" | "Postgres" | "ClickHouse" | "BigQuery";
+
 /** The view as the page has it. */
-export function listView(
-	warehouse: "DuckDB" | "Postgres" | "ClickHouse" | "BigQuery",
-): string {
-	const [, section = ""] = page.split("\n## Lists of events\n");
+export function listView(warehouse: WarehouseName): string {
 	const pattern = new RegExp(
 		`^In ${warehouse}:\n\n\`\`\`sql\n(.*?);\n\`\`\``,
 		"ms",
 	);
 	return pattern.exec(section)![1]!;
+}
+
+/** The view of lists in the member `entry`, as the page says to make it: of the table `meta`. */
+export function memberView(warehouse: WarehouseName): string {
+	const pattern = new RegExp(`^\\| ${warehouse} \\| \`(.*)\` \\|$`, "m");
+	const place = pattern.exec(section)![1]!;
+	return listView(warehouse)
+		.replace(/\bbody\b/g, () => place)
+		.replaceAll("sendgrid", "meta");
 }
 
 /** What providers send, by the event's id. */
@@ -44,13 +54,35 @@ export const listBodies: Record<string, string> = {
 /** A row: the event's id, the element's place, and the element as JSON has it. */
 export type ListRow = [id: string, index: number | null, element: unknown];
 
-export const listRows: ListRow[] = Object.entries(listBodies)
-	.flatMap(([id, body]): ListRow[] => {
-		const value = JSON.parse(body);
-		if (!Array.isArray(value) || value.length === 0) return [[id, null, null]];
-		return value.map((element, index): ListRow => [id, index, element]);
-	})
-	.sort(byPlace);
+export const listRows = rowsIn(listBodies, (value) => value);
+
+/** What providers send whose lists stand in a member. */
+export const memberBodies: Record<string, string> = {
+	meta: '{"object":"page","entry":[{"id":"1","time":1772366400,"changes":[]},{"id":"2"}]}',
+	scalars: '{ "entry" : [null, "x", 1.5, [1]] }',
+	empty: '{"entry":[]}',
+	an_object: '{"entry":{"0":"a"}}',
+	another_name: '{"value":[1]}',
+	a_list: '[{"entry":[1]}]',
+	deeper: '{"a":{"entry":[1]}}',
+	text: '"entry"',
+	nothing: "null",
+};
+
+export const memberRows = rowsIn(memberBodies, (value) => value?.entry);
+
+function rowsIn(
+	bodies: Record<string, string>,
+	listIn: (value: { entry?: unknown } | null) => unknown,
+): ListRow[] {
+	return Object.entries(bodies)
+		.flatMap(([id, body]): ListRow[] => {
+			const list = listIn(JSON.parse(body));
+			if (!Array.isArray(list) || list.length === 0) return [[id, null, null]];
+			return list.map((element, index): ListRow => [id, index, element]);
+		})
+		.sort(byPlace);
+}
 
 /** Rows of a view, whose numbers and elements may be texts. */
 export function listRowsOf(rows: readonly unknown[][]): ListRow[] {
