@@ -13,6 +13,8 @@ interface Road {
 	columns: string[];
 	/** What the table is for. */
 	query: string;
+	/** How a draft knows the types of the events that the road sends, if not as the Source does. */
+	draft?: string;
 	/** What is particular to the provider. */
 	about?: string;
 }
@@ -66,6 +68,8 @@ the signature. The event is the whole message: what you published is its \`Messa
 		testEvent: "send the number a message",
 		columns: ["sender=/From:String"],
 		query: "select sender, count(*) from twilio group by 1",
+		// A message has no type. Conversations have one, at /EventType.
+		draft: "--constant message",
 		about:
 			"Twilio signs the URL, so it must call the very URL that `status.webhookURL` shows; parameters may follow. A signed form has at most 64 KiB.",
 	},
@@ -87,7 +91,7 @@ export function senderPages(): [path: string, text: string][] {
 function page(
 	name: string,
 	provider: Provider,
-	{ testEvent, columns, query, about }: Road,
+	{ testEvent, columns, query, draft, about }: Road,
 ): string {
 	const { title, secret, paste, eventType } = provider;
 	const hasTopics = JSON.stringify(provider.webhook).includes("topicARNs");
@@ -95,15 +99,15 @@ function page(
 	const topics = hasTopics ? ` --topic-arn ${topic}` : "";
 	const body = columns.map((column) => ` --body-column ${column}`).join("");
 	const [place, at] = Object.entries(eventType!)[0]!;
-	const option = place === "header" ? "--header" : "--body-pointer";
+	const option = `--${place === "header" ? "header" : "body-pointer"} ${at}`;
 	const steps = [
 		`URL: \`tidemill sources create ${name} --provider ${name}${topics} --wait\` prints it. It goes to ${paste}.`,
 		secret
-			? `Secret: ${secret}. \`tidemill sources set-secret ${name} --secret-stdin\` takes it.`
+			? `Secret: ${secret}. \`tidemill sources set-secret ${name} --secret-file secret.txt\` takes it from a file.`
 			: "Secret: none; the provider signs with keys of its own.",
 		`Test event: ${testEvent}. \`tidemill events list ${name}\` shows it; \`tidemill sources refusals ${name}\` says why one was refused.`,
-		`Table: \`tidemill pipelines create ${name} --source ${name} --destination warehouse --every 15m${body}\`, and \`tidemill pipelines run ${name} --wait\` for the first Run.`,
-		`Plan: \`tidemill tracking-plans draft ${name} ${option} ${at} > plan.yaml\` infers one of what came; [apply it](../tracking-plans.md) when you know what should hold.`,
+		`Table: \`tidemill destinations create warehouse --duckdb warehouse.duckdb --wait\` unless you have a Destination; then \`tidemill pipelines create ${name} --source ${name} --destination warehouse --every 15m${body}\`, and \`tidemill pipelines run ${name} --wait\` for the first Run.`,
+		`Plan: \`tidemill tracking-plans draft ${name} ${draft ?? option} > plan.yaml\` infers one of what came; [apply it](../tracking-plans.md) when you know what should hold.`,
 		`Query: \`tidemill sql -d warehouse "${query}"\``,
 	];
 	const replay = secret
