@@ -144,6 +144,7 @@ export async function main(): Promise<number> {
 	const shardNumbers = Array.from({ length: settings.shards }, (_, n) => n);
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
+	let ledgerView: LedgerView | undefined;
 	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
 	const registry = processRegistry();
 	const healthServer = healthPart("operator", log, () => {
@@ -156,6 +157,7 @@ export async function main(): Promise<number> {
 			claims,
 			permissions,
 			() => health.restore?.isAwaited ?? false,
+			(sourceKey) => ledgerView?.lostEvents(sourceKey) ?? 0,
 		);
 		return startHealthServer(env, {
 			port: env.port("HEALTH_PORT", 8_081),
@@ -213,6 +215,7 @@ export async function main(): Promise<number> {
 				log,
 			);
 			health.restore = restore;
+			ledgerView = new LedgerView(nats, log);
 			const context = {
 				...settings,
 				statusIntervalMs: settings.sourceStatusIntervalMs,
@@ -222,7 +225,7 @@ export async function main(): Promise<number> {
 				permissions,
 				nats,
 				log,
-				ledgers: new LedgerView(nats, log),
+				ledgers: ledgerView,
 				routes: new RouteBuckets(nats, buckets),
 				outbox: new NotificationOutbox(nats, buckets),
 				restore,

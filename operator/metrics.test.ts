@@ -68,6 +68,7 @@ function world(
 		{ overlaps: [{ claim: "shop", other: "two/operator", isOurs: true }] },
 		{ namesOf },
 		() => true,
+		() => 7,
 		() => now,
 	);
 	const lines = async (name: string) =>
@@ -82,6 +83,13 @@ function world(
 test("a restore that waits for a person's word is told", async () => {
 	expect(await world().lines("tidemill_restore_awaited")).toEqual([
 		"tidemill_restore_awaited 1",
+	]);
+});
+
+test("what a Source has lost by a person's word is told", async () => {
+	const { lines } = world();
+	expect(await lines("tidemill_source_lost_events")).toEqual([
+		'tidemill_source_lost_events{account="shop",source="orders"} 7',
 	]);
 });
 

@@ -47,6 +47,7 @@ export class OperatorMetrics {
 		claims: Pick<InstallationClaimer, "overlaps">,
 		permissions: Pick<NamespacePermissions, "namesOf">,
 		isRestoreAwaited: () => boolean,
+		lostEventsOf: (sourceKey: string) => number,
 		now: () => number = Date.now,
 	) {
 		this.#informers = informers;
@@ -189,6 +190,19 @@ export class OperatorMetrics {
 			"1 while NATS has the routes of another cluster, so that the operator removes none until somebody runs `tidemill restore --complete`.",
 			[],
 			(gauge) => gauge.set(isRestoreAwaited() ? 1 : 0),
+		);
+		gauge(
+			"source_lost_events",
+			"Events of the Source that are gone from the bucket for good, which an administrator has accepted with `tidemill ledger accept-loss`. Absent for none.",
+			["account", "source"],
+			(gauge) => {
+				for (const { metadata, status } of informers.sources.list()) {
+					const { sourceKey } = status ?? {};
+					const events = sourceKey === undefined ? 0 : lostEventsOf(sourceKey);
+					const account = metadata.namespace!;
+					if (events > 0) gauge.set({ account, source: metadata.name }, events);
+				}
+			},
 		);
 		for (const [name, help, type] of [
 			[

@@ -131,6 +131,8 @@ export function createProgram(): Command {
 			.description(about);
 	defineSql(program);
 	defineRoles(program);
+	for (const { commands } of program.commands)
+		for (const command of commands) addHabits(command as never);
 	program
 		.hook("preSubcommand", (_, group) => loadGroup(group as CommandGroup))
 		.hook("preAction", requireVerification);

@@ -1,7 +1,7 @@
 import type { Command, CommandUnknownOpts } from "@commander-js/extra-typings";
 import { UsageError } from "../command/errors.ts";
 import { type ClusterOptions, examples } from "../command/group.ts";
-import { print } from "../command/output.ts";
+import { outputIn, print } from "../command/output.ts";
 import { ownVersion } from "../command/own-version.ts";
 
 // biome-ignore lint/complexity/noBannedTypes: commander's own type for "no options".
@@ -59,20 +59,7 @@ interface JobOptions {
 
 /** Defines the commands of an installation: its processes, and what its administrators run. */
 export function defineRoles(program: Program): void {
-	program
-		.command("ledger")
-		.helpGroup("Commands for administrators, with the settings of archive:")
-		.description("the counts of archived events")
-		.helpCommand(false)
-		.addHelpText(...examples("tidemill ledger rebuild"))
-		.command("rebuild")
-		.description(
-			"Count the archived events again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived and how many in quarantine. Of a date that the ledger no longer holds, and of a Source in another archive's shards, only the imported events are printed. It reads the same settings as archive and can run beside it.",
-		)
-		.addHelpText(...examples("tidemill ledger rebuild"))
-		.action(() =>
-			start(() => import("../../ingest/lake/ledger-command.ts"), undefined),
-		);
+	defineLedger(program);
 	const setup = program
 		.command("setup")
 		.helpGroup("Commands for an installation:")
@@ -130,6 +117,66 @@ export function defineRoles(program: Program): void {
 				// No socket or timer of a library keeps a Job that has ended.
 				process.exit();
 			});
+}
+
+function defineLedger(program: Program) {
+	const ledger = program
+		.command("ledger")
+		.helpGroup("Commands for administrators, with the settings of archive:")
+		.description("the counts of archived events")
+		.helpCommand(false)
+		.addHelpText(
+			...examples("tidemill ledger rebuild", "tidemill ledger verify"),
+		);
+	ledger
+		.command("rebuild")
+		.description(
+			"Count the archived events again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived, how many in quarantine, and how many missing, if any are: then the exit code is 1. Of a date that the ledger no longer holds, and of a Source in another archive's shards, only the imported events are printed. It reads the same settings as archive and can run beside it.",
+		)
+		.addHelpText(...examples("tidemill ledger rebuild"))
+		.action(() =>
+			start(() => import("../../ingest/lake/ledger-command.ts"), undefined),
+		);
+	ledger
+		.command("verify")
+		.description(
+			"Compare the bucket with the records of archive's shards, for all dates that Runs may load, and print what is missing, by Source and date with its rows, and what is there without a record. The exit code is 1 if there is any. It changes nothing, reads the same settings as archive and can run beside it.",
+		)
+		.addOption(outputIn(["table", "json"]))
+		.addHelpText(
+			...examples("tidemill ledger verify", "tidemill ledger verify -o json"),
+		)
+		.action((options) =>
+			start(() => import("../../ingest/lake/verify-command.ts"), options),
+		);
+	ledger
+		.command("accept-loss")
+		.description(
+			"Accept that the objects which a date of a Source lacks now are gone for good. Runs of that date leave them out and say so, and so does the Source. What a table still has of them stays there. An object that comes back counts again. It reads the same settings as archive and can run beside it.",
+		)
+		.requiredOption("--source <key>", "the source key, as verify prints it")
+		.requiredOption("--date <date>", "YYYY-MM-DD")
+		.addHelpText(
+			...examples(
+				"tidemill ledger accept-loss --namespace shop --source 5f0c… --date 2026-11-29",
+			),
+		)
+		.action(({ source, date }, command) => {
+			const { namespace } = command.optsWithGlobals() as ClusterOptions;
+			if (namespace === undefined)
+				throw new UsageError("--namespace is missing. Name the Source's.");
+			if (!/^[0-9a-f]{32}$/.test(source))
+				throw new UsageError(
+					`--source is "${source}", but must be a source key: the 32 hex digits in status.webhookURL after /hooks/.`,
+				);
+			if (!/^\d{4}-\d\d-\d\d$/.test(date))
+				throw new UsageError(`--date is "${date}", but must be YYYY-MM-DD.`);
+			const options = { account: namespace, sourceKey: source, date };
+			return start(
+				() => import("../../ingest/lake/accept-loss-command.ts"),
+				options,
+			);
+		});
 }
 
 function defineRotate(setup: CommandUnknownOpts) {

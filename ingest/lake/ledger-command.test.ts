@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AddedLedger } from "../../packages/contracts/ledger.ts";
-import { RebuiltLedgers } from "./ledger-command.ts";
+import { AbsentRows, RebuiltLedgers } from "./ledger-command.ts";
 
 const shop = { account: "shop", sourceKey: "aa" };
 const bank = { account: "bank", sourceKey: "bb" };
@@ -55,6 +55,34 @@ test("released events leave quarantine, and imported ones come from outside", as
 		"shop\taa\t2026-03-03\t6\t0",
 	]);
 	expect(published).toEqual(["aa", "released.aa anew"]);
+});
+
+test("events whose objects are missing aren't counted as archived or in quarantine, and stand apart", async () => {
+	const { ledgers } = rebuilt({
+		aa: { "2026-03-01": { events: 1, imported: 5, releases: 2 } },
+	});
+	const absent = new AbsentRows();
+	const found = { ...shop, date: "2026-03-01", objects: 0, rows: 0 };
+	const none = { missing: [], accepted: [], unrecorded: [] };
+	const object = (rows: number) =>
+		[{ folder: "events", name: "n", rows }] as const;
+	absent.add({ ...found, ...none, folder: "events", missing: [...object(2)] });
+	absent.add({
+		...found,
+		...none,
+		folder: "releases",
+		accepted: [...object(5)],
+	});
+	absent.add({
+		...found,
+		...none,
+		folder: "quarantine",
+		missing: [...object(1)],
+	});
+	expect(await ledgers.publish(ledger, absent)).toEqual([
+		"shop\taa\t2026-03-01\t3\t1\t8 missing",
+		"shop\taa\t2026-03-02\t0\t2",
+	]);
 });
 
 test("of a date that the ledger has forgotten, only the imported events count", async () => {

@@ -1,47 +1,26 @@
 import type { SourceName } from "../../packages/bucket/object-keys.ts";
-import { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
 import type {
 	AddedByDate,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
-import { createLog } from "../../packages/service/log.ts";
-import { connectNats } from "../../packages/service/nats/connection.ts";
-import { Settings } from "../../packages/service/settings.ts";
-import type { CutRecord } from "../archive/decide/cut.ts";
-import { LedgerIndex, ledgerOf } from "../archive/ledger/ledger-index.ts";
-import { LedgerSnapshots } from "../archive/ledger/ledger-snapshots.ts";
-import { CutLossStore, isSettled } from "../archive/losses.ts";
-import { readArchiveSettings } from "../archive/settings.ts";
-import { CutStore } from "../archive/write/cut-store.ts";
-import { NatsProgress } from "../archive/write/nats-progress.ts";
-import { Tombstones } from "../archive/write/tombstones.ts";
-import { AddedLedgers } from "./addition/added-ledgers.ts";
+import { ledgerOf } from "../archive/ledger/ledger-index.ts";
+import type { NatsProgress } from "../archive/write/nats-progress.ts";
+import type { Tombstones } from "../archive/write/tombstones.ts";
+import type { AddedLedgers } from "./addition/added-ledgers.ts";
 import { AdditionStore } from "./addition/addition-store.ts";
-import { CompactionStore } from "./compaction/record.ts";
+import { withLedgerTools } from "./ledger-tools.ts";
+import { countShard } from "./missing/counted-shard.ts";
+import { type FolderFindings, Verification } from "./missing/verification.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts, releases and imports alone,
  * publishes them, and replaces the snapshots. It reads archive's settings and can run beside archive. Prints the events per
- * source and date, archived ones and those in quarantine.
+ * source and date: those that are there, those in quarantine, and those whose objects are missing, if any are. Returns 1 then.
  */
 export async function main(): Promise<number> {
-	const log = createLog("ledger");
-	const settings = new Settings();
-	const archive = readArchiveSettings(settings, log);
-	const connection = await connectNats(settings, "archive", log);
-	const store = new S3ObjectStore(archive.store, new AbortController().signal);
-	try {
-		const { replicas } = archive.stream;
-		const progress = await NatsProgress.open(connection, replicas);
-		const snapshots = new LedgerSnapshots(store, log);
-		const tombstones = new Tombstones(store);
-		await tombstones.refresh();
-		const added = new AddedLedgers({
-			progress: async () => progress,
-			store,
-			tombstones,
-			log,
-		});
+	return withLedgerTools(async (tools) => {
+		const { shards, store, tombstones, snapshots, added } = tools;
+		const progress = await tools.progress();
 		const additions = new AdditionStore(store);
 		const ledgers = new RebuiltLedgers({
 			progress,
@@ -49,41 +28,72 @@ export async function main(): Promise<number> {
 			additions,
 			tombstones,
 		});
-		const lossStore = new CutLossStore(store, new CompactionStore(store));
-		for (const shard of archive.shards) {
-			const index = new LedgerIndex();
-			const losses = await lossStore.ofShard(shard);
-			const add = async (cut: CutRecord, next: CutRecord | undefined) => {
-				const isNewest = next?.stream !== cut.stream;
-				const kept = cut.groups.filter((group) => !tombstones.has(group));
-				// A newest cut may still get its objects. Archive settles that when it starts.
-				if (
-					!isNewest ||
-					isSettled(cut, losses) ||
-					(await lossStore.missing(cut, kept)).length === 0
-				)
-					index.add({ ...cut, groups: kept });
-			};
-			let before: CutRecord | undefined;
-			for await (const cut of new CutStore(store).ofShard(shard)) {
-				if (before) await add(before, cut);
-				before = cut;
+		let isWhole = true;
+		const absentOf = async (verification: Verification, source: SourceName) => {
+			const absent = new AbsentRows();
+			for await (const found of verification.ofSource(source)) {
+				absent.add(found);
+				if (found.missing.length > 0) isWhole = false;
 			}
-			if (before) await add(before, undefined);
-			for (const loss of losses) index.lose(loss);
-			await snapshots.clear(shard);
-			await snapshots.write(shard, index);
+			return absent;
+		};
+		for (const number of shards) {
+			const shard = await countShard(number, tools);
+			const { index, gaps } = shard;
+			await snapshots.clear(number);
+			await snapshots.write(number, index);
+			const verification = await Verification.open({
+				...tools,
+				shards: [shard],
+			});
 			for (const source of index.sources()) {
-				const lines = await ledgers.publish({ ...ledgerOf(source), shard });
+				const absent = await absentOf(verification, source);
+				const lines = await ledgers.publish(
+					{ ...ledgerOf(source), shard: number },
+					absent,
+				);
 				for (const line of lines) console.log(line);
 			}
+			for (const { stream, from, to } of gaps) {
+				isWhole = false;
+				console.error(
+					`The cut records of sequences ${from} to ${to} of stream ${stream} are missing, so their events aren't counted. Restore them, and rebuild again.`,
+				);
+			}
 		}
-		for await (const line of ledgers.publishOthers()) console.log(line);
-	} finally {
-		await connection.close();
-		store.close();
+		const others = await Verification.open({ ...tools, shards: [] });
+		for await (const line of ledgers.publishOthers((source) =>
+			absentOf(others, source),
+		))
+			console.log(line);
+		if (isWhole) return 0;
+		console.error(
+			"Something is missing in the bucket. `tidemill ledger verify` names it, and the command that accepts its loss.",
+		);
+		return 1;
+	});
+}
+
+/** Rows of a source whose objects aren't in the bucket, by date. */
+export class AbsentRows {
+	readonly #rows = {
+		rows: new Map<string, number>(),
+		apart: new Map<string, number>(),
+	};
+
+	add({ date, folder, missing, accepted }: FolderFindings): void {
+		const rows = [...missing, ...accepted].reduce(
+			(sum, one) => sum + one.rows,
+			0,
+		);
+		const of = folder === "quarantine" ? this.#rows.apart : this.#rows.rows;
+		of.set(date, (of.get(date) ?? 0) + rows);
 	}
-	return 0;
+
+	of(date: string): { rows: number; apart: number } {
+		const { rows, apart } = this.#rows;
+		return { rows: rows.get(date) ?? 0, apart: apart.get(date) ?? 0 };
+	}
 }
 
 export interface RebuiltLedgersOptions {
@@ -102,22 +112,29 @@ export class RebuiltLedgers {
 		this.#options = options;
 	}
 
-	async publish(ledger: SourceLedger): Promise<string[]> {
+	/** @param absent What the ledger counts and the bucket hasn't got. */
+	async publish(
+		ledger: SourceLedger,
+		absent: AbsentRows = new AbsentRows(),
+	): Promise<string[]> {
 		const { progress, added } = this.#options;
 		this.#published.add(nameOf(ledger));
 		await progress.setLedger(ledger);
 		const dates = await added.publish(ledger, { anew: true });
-		return linesOf(ledger, ledger, dates);
+		return linesOf(ledger, ledger, dates, absent);
 	}
 
 	/** Of the sources without a ledger here: all their events were imported, or the others are in another archive's shards. */
-	async *publishOthers(): AsyncGenerator<string> {
+	async *publishOthers(
+		absentOf: (source: SourceName) => Promise<AbsentRows> = async () =>
+			new AbsentRows(),
+	): AsyncGenerator<string> {
 		const { added, additions, tombstones } = this.#options;
 		for await (const source of additions.sources()) {
 			if (this.#published.has(nameOf(source)) || tombstones.has(source))
 				continue;
 			const dates = await added.publish(source, { anew: true });
-			yield* linesOf(source, { archived: {} }, dates);
+			yield* linesOf(source, { archived: {} }, dates, await absentOf(source));
 		}
 	}
 }
@@ -133,6 +150,7 @@ function linesOf(
 		quarantined = {},
 	}: Pick<SourceLedger, "archived" | "quarantined">,
 	added: AddedByDate,
+	absent: AbsentRows,
 ): string[] {
 	const imported = Object.keys(added).filter((date) => added[date]?.imported);
 	const counted = Object.keys({ ...archived, ...quarantined });
@@ -142,12 +160,15 @@ function linesOf(
 		const apart = quarantined[date] ?? 0;
 		// The records of releases stay longer than the ledger holds their dates.
 		const freed = Math.min(events, apart);
+		const gone = absent.of(date);
+		const missing = gone.rows + gone.apart;
 		return [
 			account,
 			sourceKey,
 			date,
-			(archived[date] ?? 0) + freed + imported,
-			apart - freed,
+			(archived[date] ?? 0) + freed + imported - gone.rows,
+			apart - freed - gone.apart,
+			...(missing > 0 ? [`${missing} missing`] : []),
 		].join("\t");
 	});
 }

@@ -46,7 +46,12 @@ import {
 import { onDisk, sized } from "./ready-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
 import { resultOf, rowsIn, unfitValues } from "./result.ts";
-import { dayWouldShrink, type ShrinkingDay } from "./shrinking-days.ts";
+import {
+	byPersonsWord,
+	dayWouldShrink,
+	lossWords,
+	type ShrinkingDay,
+} from "./shrinking-days.ts";
 import {
 	countMeant,
 	doLater,
@@ -169,17 +174,15 @@ class Attempt {
 		const held = await this.#held(listed);
 		const shrinking = await this.#shrinking(listed, held);
 		const names = this.#allOf(listed).map(({ name }) => name);
-		this.#manifest = withoutStaying(
-			this.#listed,
-			shrinking.filter(
-				(day) =>
-					keepsAll ||
-					!isAddedTo(
-						day,
-						names.map((name) => held?.get(name)),
-					),
-			),
+		const staying = shrinking.filter(
+			(day) =>
+				keepsAll ||
+				!isAddedTo(
+					day,
+					names.map((name) => held?.get(name)),
+				),
 		);
+		this.#manifest = withoutStaying(this.#listed, staying);
 		const tables = wantedTables(input, this.#manifest);
 		const [own] = tables;
 		const counted = adds ? held : undefined;
@@ -219,17 +222,23 @@ class Attempt {
 		const otherRows =
 			isWhole && all !== undefined ? all - rowsIn(ready.days) : 0;
 		const otherTypes = this.#split?.otherTypes;
-		if (shrinking.length > 0) throw dayWouldShrink(shrinking, false);
+		const { kept, refused } = byPersonsWord(shrinking, staying, this.#listed);
+		if (refused.length > 0) throw dayWouldShrink(refused, false);
+		const lost = lossWords(this.#listed.dates, kept);
+		if (lost !== undefined) this.#context.log.warn({ reason: lost }, "lost");
 		const unfit = await unfitIn(plans.days, files);
 		const unfitColumns = unfitValues(unfit);
 		const rest = input.table.columns.find(({ from }) => isRest(from));
 		const rescuedRows = (rest && unfit[rest.name]?.values) ?? 0;
-		const warning = await this.#warning();
+		const warnings = [lost, await this.#warning()].filter(
+			(words) => words !== undefined,
+		);
 		return {
 			// Only the objects themselves may tell how many rows there are.
 			...(own.dates.every(({ rows }) => rows !== undefined)
 				? planned
 				: resultOf(run, own, ready, counted !== undefined)),
+			...(kept.length > 0 && { rows: rowsIn(ready.days) }),
 			...(this.#repaired.length > 0 && { repairedDates: this.#repaired }),
 			...(otherRows > 0 && { otherRows }),
 			...(otherTypes && { otherTypes }),
@@ -242,7 +251,7 @@ class Attempt {
 			...(rescuedRows > 0 && { rescuedRows }),
 			...this.#later?.figures,
 			...(unfitColumns.length > 0 && { unfitValues: unfitColumns }),
-			...(warning !== undefined && { warning }),
+			...(warnings.length > 0 && { warning: warnings.join(" ").slice(0, 500) }),
 		};
 	}
 

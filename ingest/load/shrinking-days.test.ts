@@ -3,7 +3,12 @@ import type { EventFilter, LoadInput } from "../../packages/contracts/job.ts";
 import type { ManifestDate } from "../../packages/contracts/manifest.ts";
 import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
 import { earlyName, outputName } from "../wire/object-name.ts";
-import { dayWouldShrink, shrinkageOf } from "./shrinking-days.ts";
+import {
+	dayWouldShrink,
+	isLossAccepted,
+	lossWords,
+	shrinkageOf,
+} from "./shrinking-days.ts";
 import { stepsOf } from "./wanted-tables.ts";
 
 const date = "2026-03-01";
@@ -251,4 +256,38 @@ test("events that were imported again are added to no date that stays: they may 
 	const found = shrinkageOf(wanted([a!, imported]), { held });
 	expect(found).toMatchObject({ gone: [nameOf(b!)] });
 	expect(found).not.toHaveProperty("addition");
+});
+
+describe("a person's word for the bucket's loss", () => {
+	const shrinking = shrinkageOf(wanted([a]), { held: [holding(a, b)] })!;
+	const lostOf = (...names: string[]) => ({ rows: 6, objects: 1, names });
+
+	test("lets rows stay of all objects that it names, and of none beside them", () => {
+		expect(isLossAccepted(shrinking, lostOf(nameOf(b)))).toBe(true);
+		expect(isLossAccepted(shrinking, lostOf(nameOf(c)))).toBe(false);
+		expect(isLossAccepted(shrinking, undefined)).toBe(false);
+		const both = shrinkageOf(wanted([a]), { held: [holding(a, b, c)] })!;
+		expect(isLossAccepted(both, lostOf(nameOf(b)))).toBe(false);
+	});
+
+	test("is no word where nobody knows what is new", () => {
+		const { addition: _, ...hidden } = shrinking;
+		expect(isLossAccepted(hidden, lostOf(nameOf(b)))).toBe(false);
+		const byCount = shrinkageOf(wanted([a]), { held: [], rows: 11 })!;
+		expect(isLossAccepted(byCount, lostOf(nameOf(b)))).toBe(false);
+	});
+
+	test("is a sentence in each Run whose dates lack the events", () => {
+		expect(lossWords([{ date }], [])).toBeUndefined();
+		const lost = lostOf();
+		const days = Array.from({ length: 7 }, (_, day) => ({
+			...{ date: `2026-03-0${day + 1}`, lost },
+		}));
+		expect(lossWords(days.slice(0, 1), [])).toMatch(
+			/accepted: 6 of 2026-03-01\.$/,
+		);
+		expect(lossWords(days, days.slice(0, 1))).toMatch(
+			/6 of 2026-03-07 and of 2 earlier dates\. Rows that the table has of them stay, on 1 date\.$/,
+		);
+	});
 });

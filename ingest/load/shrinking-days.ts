@@ -1,3 +1,7 @@
+import type {
+	LostOfDate,
+	ManifestDate,
+} from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import {
@@ -108,6 +112,55 @@ function areIn(objects: WantedDate["objects"], name: string): boolean {
 function isLater(object: WantedDate["objects"][number], name: string): boolean {
 	const early = readEarlyName(name);
 	return early !== undefined && follows(nameOf(object), early);
+}
+
+/**
+ * Whether all that the date would lose is lost by a person's word, and what is new is certain: then its rows stay, and the Run succeeds. The
+ * bucket's loss is told in other places.
+ */
+export function isLossAccepted(
+	{ addition, gone }: Shrinkage,
+	lost: LostOfDate | undefined,
+): boolean {
+	if (!addition || !lost || gone.length === 0) return false;
+	const names = new Set(lost.names);
+	return gone.every((name) => names.has(name));
+}
+
+/** Of the dates that would lose rows: those that stay by a person's word, and those that fail the Run, such as all `staying` as they are. */
+export function byPersonsWord(
+	shrinking: readonly ShrinkingDay[],
+	staying: readonly ShrinkingDay[],
+	{ dates }: { dates: readonly Pick<ManifestDate, "date" | "lost">[] },
+): { kept: ShrinkingDay[]; refused: ShrinkingDay[] } {
+	const lostOn = new Map(dates.map(({ date, lost }) => [date, lost]));
+	const kept = shrinking.filter(
+		(day) =>
+			!staying.includes(day) && isLossAccepted(day, lostOn.get(day.date)),
+	);
+	return { kept, refused: shrinking.filter((day) => !kept.includes(day)) };
+}
+
+/** The sentence of a Run whose dates lack events for good; undefined for none. */
+export function lossWords(
+	dates: readonly Pick<ManifestDate, "date" | "lost">[],
+	kept: readonly Pick<ShrinkingDay, "date">[],
+): string | undefined {
+	const lacking = dates.flatMap(({ date, lost }) =>
+		lost ? [{ date, ...lost }] : [],
+	);
+	if (lacking.length === 0) return undefined;
+	const words = lacking
+		.slice(-mostNamed)
+		.map(({ date, rows }) => `${rows} of ${date}`);
+	const more = lacking.length - words.length;
+	const all = `${words.join(", ")}${more > 0 ? ` and of ${more} earlier dates` : ""}`;
+	const days = new Set(kept.map(({ date }) => date)).size;
+	const rows =
+		days > 0
+			? `. Rows that the table has of them stay, on ${days} ${days === 1 ? "date" : "dates"}`
+			: "";
+	return `Events that the bucket has lost for good are left out, which an administrator has accepted: ${all}${rows}.`;
 }
 
 /** A date of a table that isn't replaced. */

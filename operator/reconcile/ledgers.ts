@@ -48,6 +48,12 @@ export class LedgerView {
 		return this.#released.get(sourceKey);
 	}
 
+	/** How many of the Source's events are lost from the bucket by a person's word. */
+	lostEvents(sourceKey: string): number {
+		const lost = Object.values(this.#released.get(sourceKey)?.lost ?? {});
+		return lost.reduce((sum, { events }) => sum + events, 0);
+	}
+
 	/** How long the Source's events stay; undefined if it never said anything else than usual. */
 	retentionOf(sourceKey: string): SourceRetention | undefined {
 		return this.#retentions.get(sourceKey);

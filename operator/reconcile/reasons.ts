@@ -112,6 +112,8 @@ export const reasons = {
 		EventsLost: {
 			FramesLost:
 				"NATS lost frames that it had acknowledged, of the shard that holds the Source's events. The condition says how many and when, and goes when those days can't be loaded any more. [What to do](errors.md#losses).",
+			LossAccepted:
+				"Objects with events of the Source are gone from the bucket, and an administrator has accepted that for good with `tidemill ledger accept-loss`. The condition says how many events of which dates, and goes when those days can't be loaded any more. [What to do](errors.md#objects-that-are-gone).",
 		},
 	},
 	Destination: {
@@ -379,6 +381,8 @@ export const kubeEventReasons = {
 			"The annotation `tidemill.dev/rotate-url` has a new value: the Source has a new URL.",
 		Moved:
 			"An administrator moved the Source: its new events go to another shard.",
+		LossAccepted:
+			"An administrator accepted that events of the Source are gone from the bucket for good; the note says how many of which dates.",
 		EventsDeleted:
 			"The Source was deleted with `spec.deletionPolicy: Delete`, and all its stored events are gone.",
 	},

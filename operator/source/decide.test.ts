@@ -608,6 +608,48 @@ test("that new Sources go to other shards is said only if one has room, and noth
 	).toEqual([]);
 });
 
+test("a loss that a person has accepted is told once by an Event and, until those days can't be loaded any more, by a condition", () => {
+	const released = {
+		...({ version: 1, account: "shop", sourceKey: "s", released: {} } as const),
+		lost: {
+			"2026-01-01": { events: 9, objects: 1 },
+			"2026-02-28": { events: 7, objects: 2 },
+		},
+	};
+	const shardStates = [{ version: 1, shard: 0, lostFrames: {} } as const];
+	const first = decide(stateWith({ released, shardStates }), now);
+	const before = statusIn(first)!;
+	expect(before.conditions?.[1]).toMatchObject({
+		type: "EventsLost",
+		reason: "LossAccepted",
+		message: expect.stringMatching(/ accepted: 7 of 2026-02-28 in 2 objects\./),
+	});
+	const eventsIn = (actions: ReturnType<typeof decide>) =>
+		actions.flatMap((action) =>
+			action.type === "recordKubeEvent" && action.reason === "LossAccepted"
+				? action.message
+				: [],
+		);
+	expect(eventsIn(first)).toEqual([before.conditions?.[1]?.message]);
+	const source = { ...sourceWith(), status: asStored(before) };
+	expect(decide(stateWith({ source, released, shardStates }), now)).toEqual([]);
+	// Nobody has read the ledger yet.
+	expect(decide(stateWith({ source, shardStates }), now)).toEqual([]);
+	const more = {
+		...released,
+		lost: { "2026-03-01": { events: 1, objects: 1 } },
+	};
+	expect(
+		eventsIn(decide(stateWith({ source, released: more, shardStates }), now)),
+	).toEqual([expect.stringContaining("1 of 2026-03-01 in 1 object.")]);
+	const later = statusIn(
+		decide(stateWith({ source, released, shardStates }), now + 90 * 86_400_000),
+	);
+	expect(later?.conditions).not.toContainEqual(
+		expect.objectContaining({ type: "EventsLost" }),
+	);
+});
+
 test("every Source of a shard that lost frames says so, until those days can't be loaded any more", () => {
 	const shard = { version: 1, shard: 0, lostFrames: {} } as const;
 	const lostFrames = { "2026-02-28": 2, "2026-03-01": 1 };

@@ -100,7 +100,7 @@ export function decide(given: SourceState, now: number): SourceAction[] {
 		...actions,
 		...(due.length > 0 ? [{ type: "notify", due } as const] : []),
 		{ type: "writeStatus", status },
-		...kubeEventsOf(state, verdict),
+		...kubeEventsOf(state, verdict, now),
 		...waits,
 	];
 }

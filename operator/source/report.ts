@@ -1,6 +1,11 @@
 import type { Source, SourceStatus } from "../../crds/generated/types.ts";
-import type { ShardState } from "../../packages/contracts/ledger.ts";
+import type {
+	LostByDate,
+	ShardState,
+} from "../../packages/contracts/ledger.ts";
 import type { Notification } from "../../packages/contracts/notification.ts";
+import { keptFrom } from "../../packages/contracts/retention.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	type ConditionStatus,
 	findCondition,
@@ -78,7 +83,9 @@ export function statusOf(
 		Ready: { status: readiness, reason, message },
 		PlanCurrent: planFindingOf(state, now),
 		RetentionCurrent: retentionFindingOf(state, keys, now),
-		EventsLost: lossesFindingOf(shardStates),
+		EventsLost: isLossUnread(state)
+			? "as before"
+			: lossesFindingOf(shardStates, lostOf(state, keys, now)),
 		BufferFills: bufferFindingOf(
 			stored?.shard,
 			state.isBufferFilling,
@@ -122,15 +129,20 @@ function storedKeysOf(
 
 /** What is new about a Source. */
 export function kubeEventsOf(
-	{ source, keysAdopted }: SourceState,
+	state: SourceState,
 	{ reason, message, readiness, keys }: SourceVerdict,
+	now: number,
 ): ReportAction<Source, KubeEventReason<"Source">>[] {
-	const moved = keys ? moveOf(source, keys) : [];
+	const { source, keysAdopted } = state;
+	const news = [
+		...(keys ? moveOf(source, keys) : []),
+		...lossEventsOf(state, keys, now),
+	];
 	const before = findCondition(source.status?.conditions, "Ready");
-	if (before?.reason === reason && before.status === readiness) return moved;
+	if (before?.reason === reason && before.status === readiness) return news;
 	const calm = readiness !== "False";
 	return [
-		...moved,
+		...news,
 		...(before === undefined && keysAdopted
 			? [
 					{
@@ -163,12 +175,17 @@ function moveOf(
 	];
 }
 
-/** The condition EventsLost stands as long as archive remembers the loss: while the lost days could be loaded. */
+/**
+ * The condition EventsLost stands as long as the lost days could be loaded, as archive remembers them.
+ * @param lost from the bucket, by a person's word.
+ */
 export function lossesFindingOf(
 	shards: readonly ShardState[],
+	lost: LostByDate = {},
 ): FindingsOf<"Source">["EventsLost"] {
-	if (shards.length === 0) return "as before";
-	const lost = shards.flatMap(({ shard, lostFrames }) => {
+	const accepted = acceptedWords(lost);
+	if (shards.length === 0 && accepted === undefined) return "as before";
+	const frames = shards.flatMap(({ shard, lostFrames }) => {
 		const days = Object.entries(lostFrames)
 			.sort()
 			.map(([date, frames]) => `${frames} on ${date}`);
@@ -176,12 +193,69 @@ export function lossesFindingOf(
 			? [`of shard ${shard}, which this Source shares: ${days.join(", ")}`]
 			: [];
 	});
-	if (lost.length === 0) return undefined;
+	if (frames.length === 0)
+		return accepted === undefined
+			? undefined
+			: { status: "True", reason: "LossAccepted", message: accepted };
+	const message = `NATS acknowledged and lost frames ${frames.join("; ")}. Events of this Source may be among them. Archive goes on without them; its log says which they are.`;
 	return {
 		status: "True",
 		reason: "FramesLost",
-		message: `NATS acknowledged and lost frames ${lost.join("; ")}. Events of this Source may be among them. Archive goes on without them; its log says which they are.`,
+		message: [message, accepted].filter(Boolean).join(" "),
 	};
+}
+
+const mostDatesNamed = 10;
+
+function acceptedWords(lost: LostByDate): string | undefined {
+	const dates = Object.entries(lost).sort();
+	if (dates.length === 0) return undefined;
+	const named = dates
+		.slice(-mostDatesNamed)
+		.map(([date, { events, objects }]) => {
+			const of = `${objects} ${objects === 1 ? "object" : "objects"}`;
+			return `${events} of ${date} in ${of}`;
+		});
+	const more = dates.length - named.length;
+	return `Events are gone from the bucket for good, which an administrator has accepted: ${named.join(", ")}${more > 0 ? ` and of ${more} earlier dates` : ""}. Runs leave them out.`;
+}
+
+/** What a person has accepted to be lost of the dates that Runs may load. */
+function lostOf(
+	{ released, kept }: SourceState,
+	keys: SourceKeys | undefined,
+	now: number,
+): LostByDate {
+	const lost = (keys && released?.lost) ?? {};
+	const from = keptFrom(kept, utcDate(now));
+	return Object.fromEntries(
+		Object.entries(lost).filter(([date]) => date >= from),
+	);
+}
+
+/** A new leader, or a new NATS, doesn't know yet what the status says. */
+function isLossUnread({ source, released }: SourceState): boolean {
+	const before = findCondition(source.status?.conditions, "EventsLost");
+	return released === undefined && before?.reason === "LossAccepted";
+}
+
+/** Archive told of a loss that the Source's status doesn't have yet. */
+function lossEventsOf(
+	state: SourceState,
+	keys: SourceKeys | undefined,
+	now: number,
+): ReportAction<Source, "LossAccepted">[] {
+	const message = acceptedWords(lostOf(state, keys, now));
+	const before = findCondition(state.source.status?.conditions, "EventsLost");
+	if (message === undefined || before?.message.includes(message)) return [];
+	return [
+		{
+			type: "recordKubeEvent",
+			severity: "Warning",
+			reason: "LossAccepted",
+			message,
+		},
+	];
 }
 
 /**

@@ -54,6 +54,7 @@ const lives = {
 	retention: { isLast: true },
 	// Nobody asks what was erased of a date that no Run loads. That there was an erasure stays.
 	erasures: { stays: "WithEvents", isLast: true },
+	"accepted-losses": { stays: "WithEvents", isLast: true },
 } satisfies Record<string, FolderLife>;
 
 /** A folder with objects of sources. */
@@ -134,7 +135,9 @@ export function objectKeys(prefix: string) {
 			{ name: "Events", folder: ofSource("events")(source), compacted: {} },
 		],
 		allEvents: all("events"),
+		allQuarantine: all("quarantine"),
 		eventsOfSource: ofSource("events"),
+		quarantineOfSource: ofSource("quarantine"),
 		eventsOfDate,
 		/** One object for each cut, source and date, and one for those of its events in quarantine. */
 		events: (folder: DateFolder, stream: string, first: number) =>
@@ -200,6 +203,12 @@ export function objectKeys(prefix: string) {
 		/** What was erased of a source; see lake/erasure/erasure-store.ts. */
 		allErasures: all("erasures"),
 		erasuresOfSource: ofSource("erasures"),
+		/** Objects that are gone for good by a person's word; see lake/missing/accepted-losses.ts. */
+		allAcceptedLosses: all("accepted-losses"),
+		acceptedLossesOfSource: ofSource("accepted-losses"),
+		acceptedLossesOfDate: ofDate("accepted-losses"),
+		acceptedLoss: (dated: DatedSource, number: number) =>
+			`${ofDate("accepted-losses")(dated)}${String(number).padStart(12, "0")}.json`,
 		tombstones: all("deleted"),
 		tombstone: ({ account, sourceKey }: SourceName) =>
 			`${root}deleted/account=${account}/source=${sourceKey}.json`,

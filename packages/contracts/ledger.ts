@@ -45,7 +45,11 @@ export interface AddedLedger {
 	sourceKey: string;
 	/** By date, for the dates that are kept. */
 	released: AddedByDate;
+	/** What is gone from the bucket for good, by a person's word. Absent for nothing. */
+	lost?: LostByDate;
 }
+
+export type LostByDate = Record<UtcDate, { events: number; objects: number }>;
 
 export type AddedByDate = Record<UtcDate, AddedEvents>;
 

@@ -116,6 +116,11 @@ export interface ManifestDate {
 	 */
 	erased?: { by: string[]; rows: number };
 	/**
+	 * What the bucket has lost of the date, and a person has accepted: `rows` doesn't count it. A table may still have rows of the objects with
+	 * these names, or of what replaced them. Absent if there is nothing.
+	 */
+	lost?: LostOfDate;
+	/**
 	 * Early objects of the Run that the request `follows`: a table that holds their rows holds rows of `objects`
 	 * (ingest/wire/object-name.ts). Absent if there are none.
 	 */
@@ -128,6 +133,15 @@ export interface ManifestDate {
 		released?: ManifestObject[];
 	};
 }
+
+export interface LostOfDate {
+	rows: number;
+	objects: number;
+	/** At most {@link maxLostNames}, the first. */
+	names: string[];
+}
+
+export const maxLostNames = 10_000;
 
 /** The events in these are in the date's quarantine no more, also where its objects still have them. */
 export function leftQuarantine({ quarantine }: ManifestDate): ManifestObject[] {

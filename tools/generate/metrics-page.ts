@@ -48,6 +48,7 @@ export const metricTables: Record<string, () => string> = {
 			{ overlaps: [] },
 			{ namesOf: () => [] },
 			() => false,
+			() => 0,
 		);
 		observeCertificates(operator, []);
 		return metricTable(operator);

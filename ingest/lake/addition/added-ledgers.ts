@@ -10,6 +10,7 @@ import type {
 import type { Logger } from "../../../packages/service/log.ts";
 import type { NatsProgress } from "../../archive/write/nats-progress.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import { listInParts } from "../retention/listing.ts";
 import { AdditionStore } from "./addition-store.ts";
 
@@ -23,14 +24,19 @@ export interface AddedLedgersOptions {
 	log: Logger;
 }
 
-/** Publishes how many events were released or imported. Counts from their records, so a repeated one counts once. */
+/**
+ * Publishes how many events were released or imported, and how many are lost by a person's word. Counts from their records, so a
+ * repeated one counts once.
+ */
 export class AddedLedgers {
 	readonly #options: AddedLedgersOptions;
 	readonly #additions: AdditionStore;
+	readonly #acceptedLosses: AcceptedLosses;
 
 	constructor(options: AddedLedgersOptions) {
 		this.#options = options;
 		this.#additions = new AdditionStore(options.store);
+		this.#acceptedLosses = new AcceptedLosses(options.store);
 	}
 
 	/**
@@ -43,7 +49,7 @@ export class AddedLedgers {
 		const { store, log } = this.#options;
 		const progress = await this.#options.progress();
 		let failed = 0;
-		const prefixes = [store.keys.allAdded()];
+		const prefixes = [store.keys.allAdded(), store.keys.allAcceptedLosses()];
 		const work = async (some: AsyncIterable<ListedObject>) => {
 			for await (const source of this.#additions.sources(some)) {
 				signal.throwIfAborted();
@@ -88,9 +94,11 @@ export class AddedLedgers {
 		await progress.setAdded(sourceKey, async (published) => {
 			const known = (!anew && published?.released) || {};
 			released = await this.#count(source, known);
+			const lost = await this.#acceptedLosses.ofSource(source);
+			const isAny = Object.keys(lost).length > 0;
 			return tombstones.has(source)
 				? undefined
-				: { version: 1, account, sourceKey, released };
+				: { version: 1, account, sourceKey, released, ...(isAny && { lost }) };
 		});
 		return released;
 	}

@@ -3,6 +3,7 @@ import { fileDigest } from "../../../packages/bucket/object-read.ts";
 import type { Store } from "../../../packages/bucket/object-store.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { nameIn, outputName } from "../../wire/object-name.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import {
 	type FileContents,
 	OutOfMemory,
@@ -83,20 +84,21 @@ export class DateCompaction {
 
 	async #download(objects: IndexedObject[]): Promise<Input[]> {
 		const { store, rewriter } = this.#options;
-		const files = await settled(
-			objects.map(async ({ stream, first }) => {
+		const downloaded = await settled(
+			objects.map(async ({ stream, first, rows }) => {
 				const key = store.keys.events(this.#due, stream, first);
 				const file = rewriter.newFile();
-				if ((await store.getFile(key, file)) === undefined)
-					throw new CompactionMismatch(
-						`The object ${key} is not in the bucket`,
-					);
-				return { key, file, stream };
+				if ((await store.getFile(key, file)) !== undefined)
+					return { key, file, stream, rows };
+				// It stays an object of its own, which Runs leave out until it comes back.
+				const isAccepted = await new AcceptedLosses(store).of(this.#due);
+				if (isAccepted(key)) return undefined;
+				throw new CompactionMismatch(`The object ${key} is not in the bucket`);
 			}),
 		);
+		const files = downloaded.filter((file) => file !== undefined);
 		const all = await rewriter.contents(files.map(({ file }) => file));
-		return files.map(({ key, file, stream }, index) => {
-			const { rows } = objects[index]!;
+		return files.map(({ key, file, stream, rows }, index) => {
 			const contents = all[index]!;
 			if (contents.rows !== rows)
 				throw new CompactionMismatch(

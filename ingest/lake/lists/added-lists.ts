@@ -5,6 +5,7 @@ import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { nameOfSource } from "../../archive/ledger/ledger-index.ts";
 import type { NumberedLog } from "../../archive/write/numbered-log.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import type { ListPass, ListPassOptions } from "./list-pass.ts";
 
 const sourcesAtOnce = 8;
@@ -85,13 +86,16 @@ export class AddedLists {
 			const listedBytes = bytesOf.get(key) ?? 0;
 			// A date may have a thousand records, and few of them are new.
 			const [sample = ""] = objects.keys();
-			if (records.length * pass.lineBytes(sample) === listedBytes) continue;
-			const named = await added.read({ records });
-			await pass.write(
-				key,
-				named.map(({ key }) => key),
-				listedBytes,
-			);
+			const dated = { ...source, date };
+			const hasLosses = pass.hasLosses(dated);
+			if (!hasLosses && records.length * pass.lineBytes(sample) === listedBytes)
+				continue;
+			const named = (await added.read({ records })).map(({ key }) => key);
+			const folder = store.keys.addedOfDate(dated);
+			const left = hasLosses
+				? await new AcceptedLosses(store).without(dated, folder, named)
+				: named;
+			await pass.write(key, left, listedBytes);
 		}
 	}
 }

@@ -24,6 +24,7 @@ export class ListPass {
 	readonly #signal: AbortSignal;
 	#usual: UtcDate = "";
 	#longer = new Map<string, UtcDate>();
+	#losses: ReadonlyMap<string, number> = new Map();
 	/** How many lists this has changed. */
 	written = 0;
 	failures = 0;
@@ -39,6 +40,17 @@ export class ListPass {
 		this.#usual = keptFrom(undefined, today);
 		for (const { record } of retentions)
 			this.#longer.set(nameOfSource(record), keptFrom(record, today));
+	}
+
+	/** Says of which dates a person has accepted losses, by the folders of the records. */
+	leaveOut(losses: ReadonlyMap<string, number>): void {
+		this.#losses = losses;
+	}
+
+	hasLosses(dated: SourceName & { date: UtcDate }): boolean {
+		return this.#losses.has(
+			this.#options.store.keys.acceptedLossesOfDate(dated),
+		);
 	}
 
 	/** Whether a Run would load the date. Archive removes its objects a day later. */

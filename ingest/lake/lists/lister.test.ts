@@ -10,8 +10,10 @@ import { MemoryStore } from "../../../test/support/doubles/memory-store.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { Tombstones } from "../../archive/write/tombstones.ts";
+import { nameIn } from "../../wire/object-name.ts";
 import { AdditionStore } from "../addition/addition-store.ts";
 import { CompactionStore } from "../compaction/record.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
 import { Lister, type ListerOptions, namesInList } from "./lister.ts";
@@ -321,8 +323,8 @@ test("a look lists nothing of the bucket, reads the records of changed dates alo
 		[store.lists.length, store.reads.length] = [0, 0];
 		return [await lister.look(Date.now(), signal), store.lists, store.reads];
 	};
-	// Who got releases, and nothing else.
-	const lists = [store.keys.additions()];
+	// What was given up and who got releases, and nothing else.
+	const lists = [store.keys.allAcceptedLosses(), store.keys.additions()];
 	expect(await look()).toEqual([0, lists, []]);
 	objects.get(today)!.add({ stream, first: 9, rows: 1 });
 	const record = store.keys.compaction({ ...shop, date: today });
@@ -386,6 +388,31 @@ test("a list that couldn't be written is written by the next look, and one of a 
 	await keep(400, 3);
 	expect(await lister.look(Date.now(), signal)).toBe(1);
 	expect(listOf(shop, 31, 0)).toContain("9.parquet");
+});
+
+test("lists leave out what is gone for good by a person's word, from the next look on, until it comes back", async () => {
+	const { store, lister, listOf } = bucket([[shop, 1]]);
+	const imported = await noteRelease(store, 1, 1);
+	await store.put(imported, "rows");
+	await lister.look(Date.now(), signal);
+	const date = addDays(today, -1);
+	const key = store.keys.events({ ...shop, date }, stream, 1);
+	expect(listOf(shop, 1, 0)).toContain(key);
+	await store.remove([imported]);
+	await new AcceptedLosses(store).add({
+		...{ version: 1, ...shop, date, time: "" },
+		objects: [
+			{ folder: "events", name: nameIn(key), rows: 1 },
+			{ folder: "releases", name: nameIn(imported), rows: 1 },
+		],
+	});
+	expect(await lister.look(Date.now(), signal)).toBe(2);
+	expect(listOf(shop, 1, 0)).toBeUndefined();
+	expect(listOf(shop, 1, "released")).toBeUndefined();
+	expect(await lister.look(Date.now(), signal)).toBe(0);
+	await store.put(key, "rows");
+	await lister.look(Date.now() + dayMs, signal);
+	expect(listOf(shop, 1, 0)).toContain(key);
 });
 
 test("a compaction that the index knows is listed by the next look", async () => {

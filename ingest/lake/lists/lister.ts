@@ -20,10 +20,11 @@ import {
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { AdditionStore } from "../addition/addition-store.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import {
+	objectsOfShards,
 	type Replacement,
 	type Replacements,
-	visibleObjects,
 } from "../objects/replacements.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
@@ -78,6 +79,9 @@ export class Lister {
 	readonly #added: AddedLists;
 	readonly #retentions: RetentionStore;
 	readonly #dateLedgers: DateLedgers;
+	readonly #acceptedLosses: AcceptedLosses;
+	/** How many records of losses dates had when their lists were right, by the folders of these. */
+	#losses: ReadonlyMap<string, number> = new Map();
 	/** The shards that this archive was at work on in the last look. */
 	#current = new Set<number>();
 	#comparedMs = -Infinity;
@@ -94,6 +98,7 @@ export class Lister {
 		});
 		this.#retentions = options.retentions ?? new RetentionStore(store);
 		this.#dateLedgers = new DateLedgers(store);
+		this.#acceptedLosses = new AcceptedLosses(store);
 	}
 
 	/** Looks until the signal fires. A later look repeats what failed. */
@@ -142,7 +147,13 @@ export class Lister {
 			metrics.tellWork("lists", pass.failures > 0);
 			return 0;
 		}
-		if (isWhole) {
+		const losses = await this.#acceptedLosses.folders();
+		const hasNewLosses = [...losses].some(
+			([folder, records]) => this.#losses.get(folder) !== records,
+		);
+		this.#losses = losses;
+		pass.leaveOut(losses);
+		if (isWhole || hasNewLosses) {
 			this.#comparedMs = nowMs;
 			this.#listed = new WeakMap();
 			this.#added.forget();
@@ -265,7 +276,10 @@ export class Lister {
 			keys.events(group, stream, first).slice(folder.length);
 		const record = await this.#options.replaced.of(group);
 		const names = namesInList(shard, objects, nameOf, record);
-		return names.map((name) => folder + name);
+		const listed = names.map((name) => folder + name);
+		return this.#losses.has(keys.acceptedLossesOfDate(group))
+			? this.#acceptedLosses.without(group, folder, listed)
+			: listed;
 	}
 }
 
@@ -276,10 +290,8 @@ export function namesInList(
 	nameOf: (object: IndexedObject) => string,
 	record: Replacement | undefined,
 ): string[] {
-	const { originals, outputs } = visibleObjects(objects, nameOf, record);
-	// A Source may have moved on that date: then the record has the objects of one of its shards, and each shard's list has its own.
-	const own = outputs.filter(({ inputs }) =>
-		inputs.some((name) => shardOfStream(name) === shard),
+	const isOwn = (name: string) => shardOfStream(name) === shard;
+	return objectsOfShards(isOwn, objects, nameOf, record).map(
+		({ name }) => name,
 	);
-	return [...own.map(({ name }) => name), ...originals.map(nameOf)];
 }

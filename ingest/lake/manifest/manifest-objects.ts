@@ -4,18 +4,22 @@ import {
 } from "../../../packages/bucket/object-keys.ts";
 import type { Store } from "../../../packages/bucket/object-store.ts";
 import {
+	type LostOfDate,
 	type ManifestDate,
 	type ManifestObject,
+	maxLostNames,
 	withObjectLists,
 } from "../../../packages/contracts/manifest.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { objectId } from "../../../packages/service/withheld.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
+import { nameIn } from "../../wire/object-name.ts";
 import {
 	AdditionStore,
 	type DateAdditions,
 } from "../addition/addition-store.ts";
 import { EarlyObjects } from "../early/early-objects.ts";
+import { AcceptedLosses, type SourceDate } from "../missing/accepted-losses.ts";
 import {
 	type Replacements,
 	sameEvents,
@@ -30,6 +34,7 @@ export class ManifestObjects {
 	readonly #store: Store;
 	readonly #replaced: Replacements;
 	readonly #releases: AdditionStore;
+	readonly #acceptedLosses: AcceptedLosses;
 
 	constructor({
 		store,
@@ -39,11 +44,12 @@ export class ManifestObjects {
 		this.early = new EarlyObjects(store);
 		this.#replaced = replaced;
 		this.#releases = new AdditionStore(store);
+		this.#acceptedLosses = new AcceptedLosses(store);
 	}
 
 	/**
-	 * `objectsOf` returns the objects of all cuts of the date, as the ledger knows them by then. Throws {@link RequestFailure} ObjectMissing, or
-	 * LedgerMismatch if the objects hold another number of rows than the ledger says.
+	 * `objectsOf` returns the objects of all cuts of the date, as the ledger knows them by then. Throws {@link RequestFailure} ObjectMissing
+	 * unless a person has accepted that, or LedgerMismatch if the objects hold another number of rows than the ledger says.
 	 */
 	async ofDate(
 		group: DateFolder,
@@ -66,11 +72,11 @@ export class ManifestObjects {
 		for await (const { key, bytes } of this.#store.list(folder))
 			bytesOf.set(key, bytes);
 		const { originals, outputs } = visibleObjects(objects, nameOf, record);
-		const named = [
+		const named: CountedKey[] = [
 			...outputs.map(({ name, rows, inputs }) => ({
 				key: folder + name,
 				rows,
-				inputs: inputs.length,
+				inputs,
 			})),
 			...originals.map((original) => ({
 				key: folder + nameOf(original),
@@ -83,22 +89,46 @@ export class ManifestObjects {
 				`The objects of ${group.date} don't hold the ${rows} events that the ledger says`,
 				{ internals: folder },
 			);
+		const { there, lost } = await this.#divide(group, named, bytesOf, "events");
 		return {
 			date: group.date,
-			rows,
-			objects: await mapConcurrently(named, 1, async (object) => {
-				const { key, rows } = object;
-				const bytes = bytesOf.get(key);
-				if (bytes === undefined)
-					throw new RequestFailure(
-						"ObjectMissing",
-						`The object ${objectId(key)} with ${rows} events is not in the bucket`,
-						{ internals: key },
-					);
+			rows: sumOf(there),
+			objects: await mapConcurrently(there, 1, async (object) => {
+				const { key, rows, inputs, bytes } = object;
 				const url = await this.#store.presign(key, linkSeconds);
-				return { ...object, url, bytes };
+				return {
+					...{ key, rows, ...(inputs && { inputs: inputs.length }) },
+					...{ url, bytes },
+				};
 			}),
+			...(lost && { lost }),
 		};
+	}
+
+	/** Those that are there, and what is lost of the others by a person's word. Throws {@link RequestFailure} ObjectMissing without it. */
+	async #divide<Named extends CountedKey>(
+		dated: SourceDate,
+		named: readonly Named[],
+		bytesOf: ReadonlyMap<string, number>,
+		events: "events" | "released events",
+	): Promise<{ there: (Named & { bytes: number })[]; lost?: LostOfDate }> {
+		const there: (Named & { bytes: number })[] = [];
+		const absent: Named[] = [];
+		for (const object of named) {
+			const bytes = bytesOf.get(object.key);
+			if (bytes === undefined) absent.push(object);
+			else there.push({ ...object, bytes });
+		}
+		if (absent.length === 0) return { there };
+		const isAccepted = await this.#acceptedLosses.of(dated);
+		const missing = absent.find(({ key }) => !isAccepted(key));
+		if (missing)
+			throw new RequestFailure(
+				"ObjectMissing",
+				`The object ${objectId(missing.key)} of ${dated.date} with ${missing.rows} ${events} is not in the bucket`,
+				{ internals: missing.key },
+			);
+		return { there, lost: lostOf(absent) };
 	}
 
 	/**
@@ -168,11 +198,11 @@ export class ManifestObjects {
 		linkSeconds: number,
 		only?: "imported",
 	): Promise<ManifestDate> {
-		const released = await this.released(releases, linkSeconds, only);
+		const { objects, lost } = await this.released(releases, linkSeconds, only);
 		return {
-			...day,
-			rows: day.rows + sumOf(released),
-			objects: [...day.objects, ...released],
+			...withLost(day, lost),
+			rows: day.rows + sumOf(objects),
+			objects: [...day.objects, ...objects],
 		};
 	}
 
@@ -181,21 +211,27 @@ export class ManifestObjects {
 		releases: DateAdditions | undefined,
 		linkSeconds: number,
 		only?: "imported",
-	): Promise<ManifestObject[]> {
-		if (!releases) return [];
+	): Promise<{ objects: ManifestObject[]; lost?: LostOfDate | undefined }> {
+		if (!releases) return { objects: [] };
 		const all = await this.#releases.read(releases);
+		const [first] = all;
+		if (!first) return { objects: [] };
 		const records = only ? all.filter(({ imported }) => imported) : all;
-		return mapConcurrently(records, 1, async ({ key, rows }) => {
-			const bytes = releases.bytesOf.get(key);
-			if (bytes === undefined)
-				throw new RequestFailure(
-					"ObjectMissing",
-					`The object ${objectId(key)} with ${rows} released events is not in the bucket`,
-					{ internals: key },
-				);
-			const url = await this.#store.presign(key, linkSeconds);
-			return { key, url, rows, bytes, released: true };
-		});
+		const { there, lost } = await this.#divide(
+			first,
+			records,
+			releases.bytesOf,
+			"released events",
+		);
+		const objects = await mapConcurrently(
+			there,
+			1,
+			async ({ key, rows, bytes }): Promise<ManifestObject> => {
+				const url = await this.#store.presign(key, linkSeconds);
+				return { key, url, rows, bytes, released: true };
+			},
+		);
+		return { objects, lost };
 	}
 
 	/** The same objects with new links. */
@@ -208,6 +244,41 @@ export class ManifestObjects {
 			url: await this.#store.presign(object.key, linkSeconds),
 		}));
 	}
+}
+
+/** An object that records name. */
+interface CountedKey {
+	key: string;
+	rows: number;
+	inputs?: readonly string[];
+}
+
+function lostOf(absent: readonly CountedKey[]): LostOfDate {
+	const names = absent.flatMap(({ key, inputs = [] }) => [
+		nameIn(key),
+		...inputs,
+	]);
+	return {
+		rows: sumOf(absent),
+		objects: absent.length,
+		names: names.slice(0, maxLostNames),
+	};
+}
+
+/** The day, which has lost more. */
+export function withLost<Day extends Pick<ManifestDate, "lost">>(
+	day: Day,
+	more: LostOfDate | undefined,
+): Day {
+	const { lost } = day;
+	if (!more) return day;
+	if (!lost) return { ...day, lost: more };
+	const sum = {
+		rows: lost.rows + more.rows,
+		objects: lost.objects + more.objects,
+		names: [...lost.names, ...more.names].slice(0, maxLostNames),
+	};
+	return { ...day, lost: sum };
 }
 
 function sumOf(objects: readonly { rows: number }[]): number {

@@ -53,7 +53,7 @@ import {
 	perhapsAdded,
 	withRecords,
 } from "./manifest-dates.ts";
-import { ManifestObjects } from "./manifest-objects.ts";
+import { ManifestObjects, withLost } from "./manifest-objects.ts";
 import {
 	ManifestStore,
 	requireOwner,
@@ -284,7 +284,7 @@ class Manifests {
 				);
 				// An Operation reads what was released in quarantine, where it still is.
 				const readsQuarantine = request.report && !request.imports;
-				const whole = await this.#objects.withAdded(
+				const added = await this.#objects.withAdded(
 					day,
 					released.get(date),
 					linkSeconds,
@@ -292,22 +292,23 @@ class Manifests {
 				);
 				const counted = await this.#erasures.withErased(
 					{ account, sourceKey },
-					whole,
+					added,
 					erased,
 					this.#context.replaced,
 				);
 				if (!readsQuarantine && !request.quarantine) return counted;
-				const { rows, objects } = await this.#objects.ofDate(
+				const { rows, objects, lost } = await this.#objects.ofDate(
 					{ ...folder, quarantined: true },
 					ledger.quarantined,
 					linkSeconds,
 				);
-				if (rows === 0) return counted;
-				const releasedObjects = request.released
+				const whole = withLost(counted, lost);
+				if (rows === 0) return whole;
+				const { objects: releasedObjects } = request.released
 					? await this.#objects.released(released.get(date), linkSeconds)
-					: [];
+					: { objects: [] };
 				return {
-					...counted,
+					...whole,
 					quarantine: {
 						rows,
 						objects,

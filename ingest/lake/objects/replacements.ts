@@ -49,6 +49,32 @@ export function visibleObjects<Original>(
 	};
 }
 
+/** An object that holds events of a date, and the names of those that it replaces. */
+export interface CountedObject {
+	name: string;
+	rows: number;
+	inputs?: readonly string[];
+}
+
+/**
+ * The objects with the events that some shards have of a date, each once: what replaces others, and what isn't replaced.
+ * @param isOwn Whether the object with this name is of the shards.
+ */
+export function objectsOfShards<Original extends { rows: number }>(
+	isOwn: (name: string) => boolean,
+	objects: readonly Original[],
+	nameOf: (object: Original) => string,
+	record: Replacement | undefined,
+): CountedObject[] {
+	const { originals, outputs } = visibleObjects(objects, nameOf, record);
+	// A Source may have moved on that date: then the record has the objects of one of its shards.
+	const own = outputs.filter(({ inputs }) => inputs.some(isOwn));
+	return [
+		...own.map(({ name, rows, inputs }) => ({ name, rows, inputs })),
+		...originals.map((one) => ({ name: nameOf(one), rows: one.rows })),
+	];
+}
+
 /**
  * The objects that now hold exactly the events of the named objects; undefined if they were merged with other
  * events.

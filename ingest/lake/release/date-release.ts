@@ -15,6 +15,7 @@ import {
 	type NewAddition,
 	parquetType,
 } from "../addition/addition-writer.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import {
 	eventRows,
 	type FileContents,
@@ -137,10 +138,18 @@ export class DateRelease {
 				last: cutOfName(inputs.at(-1)!).first,
 			})),
 		];
+		const keys = new Set(
+			await new AcceptedLosses(store).without(
+				folder,
+				prefix,
+				all.map(({ key }) => key),
+			),
+		);
 		return all
-			.filter(({ stream, first, last }) => {
+			.filter(({ stream, first, last, key }) => {
 				const isDone = last <= (this.#done.get(stream) ?? 0);
-				return !isDone && first <= (this.#end.get(stream) ?? 0);
+				const isAsked = first <= (this.#end.get(stream) ?? 0);
+				return !isDone && isAsked && keys.has(key);
 			})
 			.sort((a, b) =>
 				a.stream === b.stream

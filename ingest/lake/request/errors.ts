@@ -30,7 +30,7 @@ export const requestErrors = {
 		"Operator tries again. If the error stays, compare the cut records of that date with its compaction record: one of them was changed.",
 	),
 	ObjectMissing: permanent(
-		"Somebody or a lifecycle rule deleted it. Restore it, then start a new Run.",
+		"Somebody or a lifecycle rule deleted it. Restore it, then start a new Run. If it is gone for good, an administrator accepts the loss by date: `tidemill ledger verify` names what is missing and the command.",
 	),
 	AnswerUnsendable: permanent("Ask for less, such as fewer dates."),
 	CursorInvalid: permanent(

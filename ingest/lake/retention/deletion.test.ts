@@ -71,6 +71,7 @@ test("all of a source goes, and nothing of another: lists first, and records aft
 		["dates", "early", "events", "imports", "quarantine", "releases"].sort(),
 	);
 	expect(removed.sort()).toEqual([
+		"accepted-losses",
 		"compactions",
 		"erasures",
 		"quarantine-compactions",

@@ -26,7 +26,7 @@ export const jobErrors = {
 		"Check that the Job's network can reach the S3 endpoint.",
 	),
 	ObjectMissing: permanent(
-		"Start a new Run. If the object is still missing, it was deleted from the bucket: restore it.",
+		"Start a new Run. If the object is still missing, it was deleted from the bucket: restore it. If it is gone for good, an administrator accepts the loss: see `tidemill ledger verify`.",
 	),
 	ObjectMismatch: permanent(
 		"The table is unchanged. Restore the object in the bucket, then start a new Run.",

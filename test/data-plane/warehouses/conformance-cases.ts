@@ -92,6 +92,45 @@ export const conformanceCases: WarehouseCase[] = [
 		},
 	},
 	{
+		name: "rows stay of objects that an administrator has given up, what is new is added, and the Run says so",
+		run: async (warehouse) => {
+			const before = await daysOf(warehouse, {
+				[first]: [3, "a"],
+				[second]: [2, "a"],
+			});
+			await loaded(warehouse, before);
+			const more = await withMore(warehouse, before, { [second]: [1, "c"] });
+			const dates = more.dates.map((day): ManifestDate => {
+				if (day.date !== second) return day;
+				const [gone, ...objects] = day.objects;
+				const names = [gone!.key.slice(gone!.key.lastIndexOf("/") + 1)];
+				return {
+					...day,
+					rows: 1,
+					objects,
+					lost: { rows: 2, objects: 1, names },
+				};
+			});
+			for (const adds of [{ adds: true as const }, {}]) {
+				const input = { ...adds, acceptLoss: [] };
+				const lost = later({ ...more, dates });
+				const { result } = await warehouse.load(lost, { input });
+				expect(result).toMatchObject(
+					warehouse.knowsRows
+						? {
+								...{ outcome: "Succeeded", rows: 6 },
+								warning: expect.stringContaining(`2 of ${second}. Rows that`),
+							}
+						: { error: { code: "DayWouldShrink" } },
+				);
+				expect(await warehouse.counts()).toEqual({
+					[first]: 3,
+					[second]: warehouse.knowsRows ? 3 : 2,
+				});
+			}
+		},
+	},
+	{
 		name: "a reload without dates loses only those that left its range",
 		shared: true,
 		run: async (warehouse) => {

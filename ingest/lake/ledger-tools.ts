@@ -1,0 +1,66 @@
+import type { Store } from "../../packages/bucket/object-store.ts";
+import { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
+import type { Logger } from "../../packages/service/log.ts";
+import { createLog } from "../../packages/service/log.ts";
+import { connectNats } from "../../packages/service/nats/connection.ts";
+import { Settings } from "../../packages/service/settings.ts";
+import { LedgerSnapshots } from "../archive/ledger/ledger-snapshots.ts";
+import { readArchiveSettings } from "../archive/settings.ts";
+import { NatsProgress } from "../archive/write/nats-progress.ts";
+import { Tombstones } from "../archive/write/tombstones.ts";
+import { AddedLedgers } from "./addition/added-ledgers.ts";
+import { type CountedShard, countShard } from "./missing/counted-shard.ts";
+
+/** What commands about the ledger work with: archive's settings, its bucket and NATS. They can run beside archive. */
+export interface LedgerTools {
+	shards: readonly number[];
+	store: Store;
+	tombstones: Tombstones;
+	snapshots: LedgerSnapshots;
+	/** Connects to NATS. */
+	progress: () => Promise<NatsProgress>;
+	added: AddedLedgers;
+	log: Logger;
+}
+
+/** Returns the work's exit code. */
+export async function withLedgerTools(
+	work: (tools: LedgerTools) => Promise<number>,
+): Promise<number> {
+	const log = createLog("ledger");
+	const settings = new Settings();
+	const { shards, stream, ...archive } = readArchiveSettings(settings, log);
+	const store = new S3ObjectStore(archive.store, new AbortController().signal);
+	let opened: ReturnType<typeof connectNats> | undefined;
+	const progress = async () => {
+		opened ??= connectNats(settings, "archive", log);
+		return NatsProgress.open(await opened, stream.replicas);
+	};
+	const tombstones = new Tombstones(store);
+	try {
+		await tombstones.refresh();
+		const snapshots = new LedgerSnapshots(store, log);
+		const added = new AddedLedgers({ progress, store, tombstones, log });
+		return await work({
+			...{ shards, store, tombstones, snapshots, progress, added, log },
+		});
+	} finally {
+		await opened?.then(
+			(connection) => connection.close(),
+			() => undefined,
+		);
+		store.close();
+	}
+}
+
+/** The shards as archive knows them after a start. */
+export async function countShards({
+	shards,
+	snapshots,
+	...tools
+}: LedgerTools): Promise<CountedShard[]> {
+	const counted: CountedShard[] = [];
+	for (const shard of shards)
+		counted.push(await countShard(shard, tools, await snapshots.newest(shard)));
+	return counted;
+}
