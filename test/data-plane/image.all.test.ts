@@ -75,6 +75,7 @@ test.each([
 	["tokens create ci --scope read", 1, "kubeconfig"],
 	["events send shop --data {}", 1, "kubeconfig"],
 	["ledger rebuild", 2, "S3_BUCKET is not set"],
+	["ledger verify", 2, "S3_BUCKET is not set"],
 ])("the image holds all code of tidemill %s", (command, code, message) => {
 	const { status, stdout, stderr } = tidemill(...command.split(" "));
 	expect(stdout + stderr).toContain(message);
