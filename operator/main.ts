@@ -3,17 +3,13 @@ import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { allNamespaces } from "../crds/installation-claims.ts";
-import { framesSubject } from "../packages/contracts/nats.ts";
 import { KubeClient } from "../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
 import { registerKubeMetrics } from "../packages/kube/metrics.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
 import { LeaderElection } from "../packages/kube/reconcile/lease.ts";
-import {
-	observeBacklogs,
-	readBacklogs,
-} from "../packages/service/backlog-metrics.ts";
+import { observeBacklogs } from "../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../packages/service/certificate-metrics.ts";
 import {
 	healthPart,
@@ -31,6 +27,7 @@ import {
 	stopSignal,
 } from "../packages/service/start-order.ts";
 import { openTracing } from "../packages/service/tracing.ts";
+import { readBacklogs } from "../packages/streams/backlogs.ts";
 import { warnOfSharedAccount } from "../packages/streams/own-account.ts";
 import { createApiSecretController } from "./api-secret.ts";
 import { InstallationClaimer } from "./claims.ts";
@@ -145,7 +142,7 @@ export async function main(): Promise<number> {
 	let metrics: OperatorMetrics;
 	let nats: NatsConnection;
 	let ledgerView: LedgerView | undefined;
-	const backlogs = () => readBacklogs(nats, shardNumbers, framesSubject);
+	const backlogs = () => readBacklogs(nats, shardNumbers);
 	const registry = processRegistry();
 	const healthServer = healthPart("operator", log, () => {
 		registerKubeMetrics(registry);

@@ -9,6 +9,7 @@ import {
 } from "../../packages/contracts/archive.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import type { Logger } from "../../packages/service/log.ts";
+import { isNoRoom } from "../../packages/service/nats/connection.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { republished } from "../../packages/streams/made-streams.ts";
 import { newestFrameVersion } from "../wire/frame.ts";
@@ -27,6 +28,7 @@ const retryMs = 1_000;
 
 /**
  * Announces which frames this process reads, then does the work, and announces it again and again until the work has ended.
+ * While NATS has no room for it, receive can store no frame either, and the work makes room.
  * Rejects as the work does.
  */
 export async function whileAnnounced(
@@ -40,7 +42,7 @@ export async function whileAnnounced(
 		shards,
 	};
 	let archives: KV | undefined;
-	/** Returns false if it failed. */
+	/** Returns false if it failed, and has to come before the work. */
 	const announce = async (): Promise<boolean> => {
 		try {
 			archives ??= await new Kvm(connection).create(bucket.archives, {
@@ -59,7 +61,7 @@ export async function whileAnnounced(
 				{ err: error },
 				"failed to announce this archive to receive; trying again",
 			);
-			return false;
+			return isNoRoom(error);
 		}
 	};
 	while (!signal.aborted && !(await announce())) await pause(retryMs, signal);

@@ -47,7 +47,12 @@ export async function catchUp(
 		progress: NatsProgress;
 		log: Logger;
 	},
-): Promise<{ chain: CutChain; position: ResumePosition }> {
+): Promise<{
+	chain: CutChain;
+	position: ResumePosition;
+	/** The stream's last sequence. */
+	lastSequence: number;
+}> {
 	const { connection, shard, cuts, ledger, tombstones, progress, log } =
 		options;
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -111,5 +116,6 @@ export async function catchUp(
 	if (firstSequence < position.from)
 		await streams.purge(stream, { seq: position.from });
 	ledger.forgetDeleted();
-	return { chain: { stream, head, inherited }, position };
+	const { lastSequence } = atHead;
+	return { chain: { stream, head, inherited }, position, lastSequence };
 }

@@ -6,8 +6,6 @@ import { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
 import { probeStore } from "../../packages/bucket/store-probe.ts";
 import { StoreRequests } from "../../packages/bucket/store-requests.ts";
 import { tlsServersOf } from "../../packages/bucket/store-settings.ts";
-import { framesSubject } from "../../packages/contracts/nats.ts";
-import { readBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
 import {
 	processRegistry,
@@ -22,6 +20,7 @@ import { makeRoomForInput } from "../../packages/service/nats/input-room.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
 import { openTracing } from "../../packages/service/tracing.ts";
+import { readBacklogs } from "../../packages/streams/backlogs.ts";
 import { makeStreams } from "../../packages/streams/stream-maker.ts";
 import { Lake, replacementsIn } from "../lake/lake.ts";
 import { whileAnnounced } from "./announcement.ts";
@@ -54,7 +53,7 @@ export async function main(): Promise<number> {
 	const metrics = new ArchiveMetrics(
 		registry,
 		() => shards,
-		async () => (nats ? readBacklogs(nats, archive.shards, framesSubject) : []),
+		async () => (nats ? readBacklogs(nats, archive.shards) : []),
 	);
 	const requests = new StoreRequests((request) =>
 		metrics.countRequest(request),

@@ -1,6 +1,7 @@
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Logger } from "../../packages/service/log.ts";
+import { isNoRoom } from "../../packages/service/nats/connection.ts";
 import type { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { type CutChain, catchUp } from "./catch-up.ts";
 import {
@@ -11,6 +12,7 @@ import {
 	groupEvents,
 	isLost,
 	numbersOf,
+	type StreamFrame,
 } from "./decide/cut.ts";
 import { verifyStream } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
@@ -47,6 +49,7 @@ import type { CutStore } from "./write/cut-store.ts";
 import type { CutWriter } from "./write/cut-writer.ts";
 import {
 	type KeySettings,
+	NoRoomForKeys,
 	openKeyBucket,
 	settleKeys,
 	withoutRepeats,
@@ -115,14 +118,18 @@ export class ShardSession {
 		const stream = await openShardStream(connection, shard, settings, log);
 		const progress = await NatsProgress.open(connection, settings.replicas);
 		const keys = await openKeyBucket(connection, settings);
-		const { chain, position } = await catchUp(stream, options.chain, {
-			...options,
-			shard,
-			progress,
-		});
+		const { chain, position, lastSequence } = await catchUp(
+			stream,
+			options.chain,
+			{ ...options, shard, progress },
+		);
 		const { from, unfinished } = position;
 		options.flushes.done(stream, from - 1);
-		await ledger.publish(progress);
+		await unlessFull(lastSequence >= from, async () => {
+			// The archiver before may have found no room for it, and died.
+			if (from > 1) await progress.setObjectsDone(stream, from - 1);
+			await ledger.publish(progress);
+		});
 		const queue = await FrameQueue.open(jetstream(connection), {
 			stream,
 			from,
@@ -177,11 +184,8 @@ export class ShardSession {
 				await each.work(position(this.#wait.queue.uncut), (source) =>
 					this.#readUncut(source),
 				);
-		const { stream, head, inherited } = this.#chain;
-		const known = head?.processes ?? inherited;
-		const read = this.#wait.queue.peek();
-		const all = decideCut(stream, known, read);
-		const cut = await withoutRepeats(this.#keys, all, read);
+		const { stream, inherited } = this.#chain;
+		const cut = await this.#cutOf(this.#wait.queue.peek());
 		flushes.decided(cut.last, cut.groups.length, performance.now());
 		const decided = await cuts.decide(cut);
 		this.#chain = { stream, head: decided, inherited };
@@ -189,6 +193,20 @@ export class ShardSession {
 		else if (!isLost(decided))
 			throw new CutConflict(`another archiver decided the cut at ${cut.first}`);
 		return decided;
+	}
+
+	/** The cut of these frames, or of as many of the first as NATS has room to settle the keys of. */
+	async #cutOf(read: readonly StreamFrame[]): Promise<CutRecord> {
+		const { stream, head, inherited } = this.#chain;
+		const all = decideCut(stream, head?.processes ?? inherited, read);
+		try {
+			return await withoutRepeats(this.#keys, all, read);
+		} catch (error) {
+			if (!(error instanceof NoRoomForKeys)) throw error;
+			const before = read.filter((frame) => frame.sequence < error.sequence);
+			if (before.length === 0) throw error;
+			return this.#cutOf(before);
+		}
 	}
 
 	/** The source's events in frames that no cut has. Meanwhile none is cut or freed. */
@@ -228,8 +246,10 @@ export class ShardSession {
 		const frames = this.#wait.queue.take(cut.last);
 		const lastBytes = frames.at(-1)?.bytes ?? 0;
 		const groups = eventsOfCut(cut, frames);
+		const setObjectsDone = () =>
+			this.#progress.setObjectsDone(cut.stream, cut.last);
 		await writer.write(shard, cut, groups);
-		await this.#progress.setObjectsDone(cut.stream, cut.last);
+		const isFull = await unlessFull(true, setObjectsDone);
 		this.#wait.queue.free(frames);
 		// The frames may have been read before the stream was restored from an old backup.
 		const { streams } = await jetstreamManager(connection, { checkAPI: false });
@@ -254,7 +274,10 @@ export class ShardSession {
 		flushes.done(cut.stream, cut.last);
 		metrics.countCut(shard, cut);
 		await streams.purge(cut.stream, { seq: cut.last + 1 });
-		await ledger.publish(this.#progress);
+		await unlessFull(found.lastSequence > cut.last, async () => {
+			if (isFull) await setObjectsDone();
+			await ledger.publish(this.#progress);
+		});
 	}
 
 	/**
@@ -275,5 +298,22 @@ export class ShardSession {
 			natsTime: ts!,
 		});
 		await this.#progress.setObjectsDone(stream, last);
+	}
+}
+
+/**
+ * Tells NATS. If it has no room for that and `isMore` is to be purged, which makes room, nothing is thrown and the result is
+ * true: it is told later.
+ */
+async function unlessFull(
+	isMore: boolean,
+	tell: () => Promise<void>,
+): Promise<boolean> {
+	try {
+		await tell();
+		return false;
+	} catch (error) {
+		if (!isMore || !isNoRoom(error)) throw error;
+		return true;
 	}
 }

@@ -91,6 +91,7 @@ export async function main(): Promise<number> {
 	const health = await startHealthServer(settings, {
 		ready: () =>
 			stop.aborted ? "stopping" : reasonNotReady(state, shards, routes, plans),
+		notice: () => shards.map((shard) => shard.notice).find(Boolean),
 		registry,
 	});
 	const limits = new RequestLimits(budget);
@@ -225,7 +226,7 @@ function reasonNotReady(
 	if (nats.isRefused) return nats.reason;
 	if (shards.length === 0) return nats.reason ?? "starting";
 	return (
-		shards.map((shard) => shard.unavailable).find(Boolean) ??
+		shards.map((shard) => shard.notReady).find(Boolean) ??
 		reasonNotRouted(routes, plans)
 	);
 }

@@ -8,17 +8,19 @@ import {
 	type StreamConfig,
 	type StreamInfo,
 } from "@nats-io/jetstream";
-import {
-	errors,
-	type NatsConnection,
-	type ServerInfo,
-} from "@nats-io/transport-node";
+import type { NatsConnection, ServerInfo } from "@nats-io/transport-node";
 import {
 	duplicateWindowMs,
 	framesSubject,
 	maxFrameBytes,
 	serverStateSubject,
 } from "../../packages/contracts/nats.ts";
+import {
+	type FrameRoom,
+	frameRoom,
+	readStoreState,
+	type ServerState,
+} from "../../packages/streams/frame-room.ts";
 
 /** This machine's clock beside the server's, and beside a clock that can't jump. All are in milliseconds. */
 export interface ClockComparison {
@@ -38,6 +40,7 @@ export interface ShardStream {
 	/** Ids of the servers that were inspected. A server has another one after each start. */
 	servers: readonly string[];
 	clock: ClockComparison;
+	room: FrameRoom;
 	info: StreamInfo;
 }
 
@@ -66,15 +69,16 @@ export async function inspectShardStream(
 	}
 	const middleMs = dateMs + (performance.now() - steadyMs) / 2;
 	const aheadMs = middleMs - Date.parse(info.ts ?? "");
-	const states = await serverStates(connection);
+	const store = await readStoreState(connection);
 	return {
 		name,
 		faults: [
 			...streamFaults(info.config),
-			...serverFaults(connection.info, states),
+			...serverFaults(connection.info, store.servers),
 		],
-		servers: states.flatMap(({ server }) => server.id ?? []),
+		servers: store.servers.flatMap(({ server }) => server.id ?? []),
 		clock: { aheadMs, dateMs, steadyMs },
+		room: frameRoom(info, store),
 		info,
 	};
 }
@@ -122,12 +126,6 @@ export function streamFaults(config: StreamConfig): string[] {
 		.map(([, text]) => `stream ${config.name}: ${text}`);
 }
 
-/** One server's answer on {@link serverStateSubject}, with the fields that matter here. */
-interface ServerState {
-	server: { id?: string; name: string };
-	data: { config?: { sync_always?: boolean } };
-}
-
 /** Settings of the servers that could lose an acknowledged frame or refuse a full one. */
 export function serverFaults(
 	server: Pick<ServerInfo, "version" | "max_payload"> | undefined,
@@ -152,26 +150,4 @@ export function serverFaults(
 				`NATS server ${server.name}: set jetstream.sync_interval to always; otherwise an acknowledged event can be lost in a power failure`,
 			);
 	return faults;
-}
-
-/** Asks each server about its JetStream. Returns none if this account may not ask. */
-async function serverStates(
-	connection: NatsConnection,
-): Promise<ServerState[]> {
-	const states: ServerState[] = [];
-	try {
-		const answers = await connection.requestMany(serverStateSubject, "", {
-			maxWait: 2_000,
-			strategy: "stall",
-			stall: 200,
-		});
-		for await (const answer of answers) states.push(answer.json());
-	} catch (error) {
-		if (
-			!(error instanceof errors.NoRespondersError) &&
-			!(error instanceof errors.PermissionViolationError)
-		)
-			throw error;
-	}
-	return states;
 }

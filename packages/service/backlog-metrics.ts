@@ -1,15 +1,10 @@
-import { jetstreamManager } from "@nats-io/jetstream";
-import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { Gauge, type Registry } from "prom-client";
-
-/** A reading of the metrics waits for NATS no longer than this. */
-const timeoutMs = 1_000;
 
 export interface ShardBacklog {
 	frames: number;
 	bytes: number;
-	/** What the stream may hold; undefined without a limit. */
+	/** What the stream can hold, by its own limit and by the room that JetStream has left; undefined without a limit. */
 	limitBytes: number | undefined;
 	/** Age of the oldest frame by NATS's clock; 0 if there is none. */
 	lagSeconds: number;
@@ -74,40 +69,12 @@ export function observeBacklogs(
 	);
 	observe(
 		"backlog_limit_bytes",
-		"Bytes that the shard's stream may hold. Receive answers 503 once it is full. Absent while NATS doesn't answer.",
+		"Bytes that the shard's stream can hold: by its max_bytes, or fewer when JetStream's servers or account have less room left. Receive answers 503 once it is full. Absent while NATS doesn't answer.",
 		({ backlog }) => backlog?.limitBytes,
 	);
 	observe(
 		"backlog_frames",
 		"Frames in the shard's stream, which aren't archived yet. Absent while NATS doesn't answer.",
 		({ backlog }) => backlog?.frames,
-	);
-}
-
-/** What NATS says of each shard's stream. A shard that doesn't answer hides no other. */
-export async function readBacklogs(
-	connection: NatsConnection,
-	shards: readonly number[],
-	subjectOf: (shard: number) => string,
-): Promise<ShardReading[]> {
-	const { streams } = await jetstreamManager(connection, {
-		checkAPI: false,
-		timeout: timeoutMs,
-	});
-	const read = async (shard: number): Promise<ShardReading> => {
-		const [stream] = await streams.names(subjectOf(shard)).next();
-		if (stream === undefined) return { shard };
-		const { ts, state, config } = await streams.info(stream);
-		const { messages, bytes, first_ts } = state;
-		const ageMs = messages > 0 ? Date.parse(ts!) - Date.parse(first_ts) : 0;
-		const lagSeconds = Math.max(0, ageMs / 1000);
-		const limitBytes = config.max_bytes > 0 ? config.max_bytes : undefined;
-		return {
-			shard,
-			backlog: { frames: messages, bytes, limitBytes, lagSeconds },
-		};
-	};
-	return Promise.all(
-		shards.map((shard) => read(shard).catch((error) => ({ shard, error }))),
 	);
 }

@@ -359,9 +359,9 @@ export const controls: Control[] = [
 	{
 		name: "archive decides a cut with the repeats that it has found",
 		file: "ingest/archive/session.ts",
-		find: "		const cut = await withoutRepeats(this.#keys, all, read);\n",
+		find: "			return await withoutRepeats(this.#keys, all, read);\n",
 		replace:
-			"		const cut = (await withoutRepeats(this.#keys, all, read)) && all;\n",
+			"			return (await withoutRepeats(this.#keys, all, read)) && all;\n",
 		seenBy: {
 			file: "test/faults/data-plane/archive-crashes.laptop.test.ts",
 			test: "two frames have under a sender's key",

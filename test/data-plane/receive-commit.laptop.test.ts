@@ -181,11 +181,17 @@ test("a full stream is 503, and the next stored frame names the refused frame nu
 	const manager = await jetstreamManager(admin);
 	const full = await readFrames(admin, stream);
 	expect(await refusedFrames()).toBe(1);
+	const readyz = async () =>
+		(await fetch(`${receiver.healthUrl}/readyz`)).text();
+	expect(await readyz()).toMatch(
+		/^ok: shard 0: NATS did not take the latest frame \(maximum bytes exceeded\)/,
+	);
 	await manager.streams.purge(stream);
 	await vi.waitFor(
 		async () => expect((await sendJSON(url, body)).status).toBe(200),
 		wait,
 	);
+	expect(await readyz()).toBe("ok\n");
 	const [next] = await readFrames(admin, stream);
 	expect(next).toMatchObject({
 		number: full.length + 2,

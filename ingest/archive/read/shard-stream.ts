@@ -21,6 +21,7 @@ import {
 import type { Logger } from "../../../packages/service/log.ts";
 import {
 	isConflict,
+	isNoRoom,
 	isStreamNotFound,
 } from "../../../packages/service/nats/connection.ts";
 import { decodeFrame, frameId } from "../../wire/frame.ts";
@@ -71,7 +72,29 @@ export async function openShardStream(
 			`shard ${shard}: its stream could lose events. ${faults.join("; ")}`,
 		);
 	await nextName.use(stream.name);
+	if (stream.info.config.max_bytes !== settings.maxBytes)
+		await resize(connection, stream.name, settings, log);
 	return stream.name;
+}
+
+/** The setting has changed since the stream was made. Below a lower limit nothing is deleted: the stream refuses frames until it holds less. */
+async function resize(
+	connection: NatsConnection,
+	stream: string,
+	{ maxBytes }: StreamSettings,
+	log: Logger,
+): Promise<void> {
+	const { streams } = await jetstreamManager(connection, { checkAPI: false });
+	try {
+		await streams.update(stream, { max_bytes: maxBytes });
+		log.info({ stream, maxBytes }, "changed the stream's limit");
+	} catch (error) {
+		if (!isNoRoom(error)) throw error;
+		log.warn(
+			{ stream, maxBytes },
+			"the stream keeps its former limit: JetStream has no room for STREAM_MAX_BYTES. Raise max_file_store, or the account's limit",
+		);
+	}
 }
 
 /** The frame at this sequence, the last of a cut. @param readHeader finds a large one without its bytes. */

@@ -1,3 +1,4 @@
+import { JetStreamApiError } from "@nats-io/jetstream";
 import { parse } from "uuid";
 import { expect, test } from "vitest";
 import { MemoryIdempotencyBucket } from "../../../test/support/doubles/idempotency/memory-bucket.ts";
@@ -10,7 +11,7 @@ import {
 } from "../../wire/idempotency-bucket.ts";
 import { claimed } from "../../wire/idempotency-entry.ts";
 import { decideCut, eventsOfCut, type StreamFrame } from "../decide/cut.ts";
-import { withoutRepeats } from "./idempotency-settlement.ts";
+import { NoRoomForKeys, withoutRepeats } from "./idempotency-settlement.ts";
 
 const id = "0190a000-0000-7000-8000-000000000001";
 const digest = "ab".repeat(16);
@@ -76,4 +77,23 @@ test("an event is no second row in a later cut either, and the same frame read a
 	expect(await rowsOf(bucket, [frame(1)])).toBe(2);
 	expect(await rowsOf(bucket, [frame(2)])).toBe(1);
 	expect(await rowsOf(bucket, [frame(1)])).toBe(2);
+});
+
+test("without room for a key, it says from which frame on, and what comes before is whole", async () => {
+	const bucket = await bucketWithClaim();
+	const isFull = Object.assign(bucket, {
+		write: async () => {
+			throw new JetStreamApiError({
+				code: 500,
+				err_code: 10023,
+				description: "insufficient resources",
+			});
+		},
+	});
+	const bare = frame(1);
+	delete bare.frame.events[0]!.key;
+	const failed = rowsOf(isFull, [bare, frame(2), frame(3)]);
+	await expect(failed).rejects.toThrow(NoRoomForKeys);
+	await expect(failed).rejects.toMatchObject({ sequence: 2 });
+	expect(await rowsOf(isFull, [bare])).toBe(2);
 });

@@ -1,6 +1,5 @@
 import {
 	DiscardPolicy,
-	JetStreamApiError,
 	jetstreamManager,
 	RetentionPolicy,
 	StorageType,
@@ -9,6 +8,10 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { stringify } from "uuid";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import {
+	isNoRoom,
+	isStreamNotFound,
+} from "../../../packages/service/nats/connection.ts";
 import { frameId } from "../../wire/frame.ts";
 import {
 	entryKey,
@@ -37,7 +40,24 @@ interface Copy {
 	sourceKey: string;
 }
 
-/** Settles the keys of the cut's frames, which are all frames read so far. Returns the cut without repeated events. */
+/** NATS has no room to settle the keys of the frames from this one on. A cut of those before it makes some. */
+export class NoRoomForKeys extends Error {
+	override name = "NoRoomForKeys";
+	readonly sequence: number;
+
+	constructor(sequence: number, cause: unknown) {
+		super(
+			`JetStream has no room for the idempotency keys of sequence ${sequence}; raise its max_file_store, or the account's limit`,
+			{ cause },
+		);
+		this.sequence = sequence;
+	}
+}
+
+/**
+ * Settles the keys of the cut's frames, which are all frames read so far. Returns the cut without repeated events.
+ * Throws {@link NoRoomForKeys}.
+ */
 export async function withoutRepeats(
 	bucket: IdempotencyBucket,
 	cut: CutRecord,
@@ -70,19 +90,30 @@ export async function settleKeys(
 	if (byKey.size === 0) return [];
 	const kept = await bucket.readMany([...byKey.keys()]);
 	const dropped: EventPlace[] = [];
+	let unsettled: NoRoomForKeys | undefined;
 	await mapConcurrently([...byKey], writesAtOnce, async ([key, copies]) => {
 		let entry = kept.get(key);
 		for (const copy of copies) {
-			let after = await settle(bucket, copy, entry);
-			// Receive or another archiver has changed the entry meanwhile.
-			while (after === "changed") {
-				entry = await bucket.read(key);
-				after = await settle(bucket, copy, entry);
+			const [sequence] = copy.place;
+			if (unsettled && unsettled.sequence <= sequence) return;
+			try {
+				let after = await settle(bucket, copy, entry);
+				// Receive or another archiver has changed the entry meanwhile.
+				while (after === "changed") {
+					entry = await bucket.read(key);
+					after = await settle(bucket, copy, entry);
+				}
+				if (after === "drop") dropped.push(copy.place);
+				else entry = after;
+			} catch (error) {
+				if (!isNoRoom(error)) throw error;
+				if (!unsettled || sequence < unsettled.sequence)
+					unsettled = new NoRoomForKeys(sequence, error);
+				return;
 			}
-			if (after === "drop") dropped.push(copy.place);
-			else entry = after;
 		}
 	});
+	if (unsettled) throw unsettled;
 	return dropped.sort(([a, i], [b, j]) => a - b || i - j);
 }
 
@@ -129,8 +160,6 @@ export interface KeySettings {
 }
 
 const timeoutMs = 5_000;
-/** nats-server's JSStreamNameExistErr: the stream exists with other settings. */
-const nameTaken = 10058;
 
 /**
  * Opens the idempotency bucket, created or updated to these settings. The KV client can't create it: it adds a marker
@@ -142,7 +171,11 @@ export async function openKeyBucket(
 ): Promise<IdempotencyBucket> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const bounds = { max_msgs: maxKeys + keyHeadroom, num_replicas: replicas };
-	try {
+	const found = await streams.info(idempotencyStream).catch((error) => {
+		if (!isStreamNotFound(error)) throw error;
+		return undefined;
+	});
+	if (!found)
 		await streams.add({
 			name: idempotencyStream,
 			description: "Idempotency keys of senders, by account and digest",
@@ -155,10 +188,13 @@ export async function openKeyBucket(
 			allow_msg_ttl: true,
 			...bounds,
 		});
-	} catch (error) {
-		if (!(error instanceof JetStreamApiError) || error.code !== nameTaken)
-			throw error;
-		await streams.update(idempotencyStream, bounds);
-	}
+	else if (
+		found.config.max_msgs !== bounds.max_msgs ||
+		found.config.num_replicas !== bounds.num_replicas
+	)
+		await streams.update(idempotencyStream, bounds).catch((error) => {
+			// A full JetStream takes no new settings either. Archive makes room with the earlier ones.
+			if (!isNoRoom(error)) throw error;
+		});
 	return IdempotencyBucket.open(connection, timeoutMs);
 }

@@ -4,6 +4,7 @@ import { reasonNotToUse } from "./shard-writer.ts";
 const seen = (aheadMs: number) => ({
 	faults: [],
 	clock: { aheadMs, dateMs: 0, steadyMs: 0 },
+	room: { bytes: 1, storeBytes: 1, full: undefined, isScarce: false },
 });
 const safe = seen(0);
 

@@ -12,6 +12,7 @@ import {
 import { maxClockDifferenceMs } from "../../../packages/contracts/clocks.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import type { FrameRoom } from "../../../packages/streams/frame-room.ts";
 import { frameId, traceHeader } from "../../wire/frame.ts";
 import {
 	type ClockComparison,
@@ -24,7 +25,11 @@ import {
 	type PendingEvent,
 } from "./committer.ts";
 import { rightTime } from "./event-clock.ts";
-import type { OutgoingFrame, PublishOutcome } from "./frame-builder.ts";
+import type {
+	EncodedEvent,
+	OutgoingFrame,
+	PublishOutcome,
+} from "./frame-builder.ts";
 
 /**
  * More waiting bytes than this go into several frames, one after the other, so that a sender doesn't wait for others'
@@ -54,6 +59,9 @@ export class ShardWriter {
 	#clock: ClockComparison | undefined;
 	/** What the last inspection found fit to write to. */
 	#inspected: Pick<ShardStream, "name" | "servers"> | undefined;
+	#room: FrameRoom | undefined;
+	/** What this receiver has stored since it knows the room. */
+	#storedBytes = 0;
 	#unavailable: string | undefined = "its stream hasn't been inspected yet";
 
 	constructor({ connection, shard, log, onFrame }: ShardWriterOptions) {
@@ -71,7 +79,7 @@ export class ShardWriter {
 			now: () => performance.now(),
 			date: () => this.#date(),
 			maxFrameBytes: usualFrameBytes,
-			onStored: (events) => this.#backlog.stored(events),
+			onStored: (events) => this.#stored(events),
 			onFrame,
 		});
 	}
@@ -87,7 +95,11 @@ export class ShardWriter {
 
 	/** Whether somebody waits for the stream to change. */
 	get needsInspection(): boolean {
-		return this.#unavailable !== undefined || this.#backlog.isRefusing;
+		return (
+			this.#unavailable !== undefined ||
+			this.#backlog.isRefusing ||
+			this.#room?.isScarce === true
+		);
 	}
 
 	/** Why this shard can't store events now; undefined when it can. */
@@ -95,9 +107,39 @@ export class ShardWriter {
 		return this.#unavailable && `shard ${this.#shard}: ${this.#unavailable}`;
 	}
 
+	/**
+	 * The same, unless JetStream is only full: no other receiver has more room, and senders get an answer that says when to come
+	 * again.
+	 */
+	get notReady(): string | undefined {
+		return this.#unavailable === this.#room?.full
+			? undefined
+			: this.unavailable;
+	}
+
+	/** Why senders got or get 503 though the shard is ready; undefined when they don't. */
+	get notice(): string | undefined {
+		const text = this.#room?.full ?? this.#publisher.failure;
+		return text && `shard ${this.#shard}: ${text}`;
+	}
+
+	/** JetStream's room is asked for again before this receiver alone can have filled it, and nothing is stored beyond it meanwhile. */
+	#stored(events: readonly EncodedEvent[]): void {
+		this.#backlog.stored(events);
+		const room = this.#room;
+		if (!room) return;
+		for (const { bytes } of events) this.#storedBytes += bytes;
+		if (this.#storedBytes < room.storeBytes / 2) return;
+		if (!this.#isInspecting) void this.inspect();
+		if (this.#storedBytes < room.storeBytes) return;
+		this.#room = { ...room, full: "JetStream may be full; NATS is asked" };
+		this.#set(this.#room.full);
+	}
+
 	/** Inspects the stream and its servers, and opens or closes the shard accordingly. */
 	async inspect(): Promise<void> {
 		const generation = ++this.#generation;
+		const storedBefore = this.#storedBytes;
 		this.#isInspecting = true;
 		let stream: ShardStream | undefined;
 		let reason: string | undefined;
@@ -110,6 +152,8 @@ export class ShardWriter {
 		if (generation !== this.#generation) return;
 		this.#isInspecting = false;
 		this.#clock = stream?.clock;
+		this.#room = stream?.room;
+		this.#storedBytes -= storedBefore;
 		this.#inspected = reason === undefined ? stream : undefined;
 		if (stream) this.#backlog.inspected(fillOf(stream));
 		this.#set(reason, stream?.name);
@@ -154,12 +198,11 @@ export class ShardWriter {
 	}
 }
 
-function fillOf({ name, info }: ShardStream): StreamFill {
-	const { bytes, first_seq, last_seq } = info.state;
-	const { max_bytes } = info.config;
+function fillOf({ name, info, room }: ShardStream): StreamFill {
+	const { first_seq, last_seq } = info.state;
 	return {
 		stream: name,
-		freeBytes: max_bytes > 0 ? max_bytes - bytes : Infinity,
+		freeBytes: room.bytes,
 		firstSequence: first_seq,
 		lastSequence: last_seq,
 	};
@@ -167,7 +210,7 @@ function fillOf({ name, info }: ShardStream): StreamFill {
 
 /** Why receive must not write to this stream now; undefined when it may. */
 export function reasonNotToUse(
-	stream: Pick<ShardStream, "faults" | "clock"> | undefined,
+	stream: Pick<ShardStream, "faults" | "clock" | "room"> | undefined,
 ): string | undefined {
 	if (!stream) return "its stream doesn't exist yet; archive creates it";
 	if (stream.faults.length > 0) return stream.faults.join("; ");
@@ -175,7 +218,7 @@ export function reasonNotToUse(
 	const { aheadMs } = stream.clock;
 	if (!(Math.abs(aheadMs) <= maxClockDifferenceMs))
 		return `this machine's clock is ${Math.round(aheadMs / 1000)} s ahead of NATS's; synchronize both with NTP`;
-	return undefined;
+	return stream.room.full;
 }
 
 interface StoredEvent {
@@ -186,7 +229,7 @@ interface StoredEvent {
 /** What a stream holds and can hold. */
 interface StreamFill {
 	stream: string;
-	/** Less than 0 when its limit was lowered; Infinity without a limit. */
+	/** Less than 0 when a limit was lowered; Infinity without one. */
 	freeBytes: number;
 	firstSequence: number;
 	lastSequence: number;
@@ -295,6 +338,7 @@ export class FramePublisher {
 	readonly #log: Logger;
 	readonly #onNotStored: () => void;
 	readonly #awaited = new Set<(outcome: PublishOutcome) => void>();
+	#failure: string | undefined;
 
 	/** @param onNotStored called when a frame was not stored: the stream may have been recreated or changed. */
 	constructor(
@@ -309,6 +353,11 @@ export class FramePublisher {
 		this.#onNotStored = onNotStored;
 	}
 
+	/** Why the latest frame that was tried isn't stored; undefined if it is. NATS may not say: with a full disk it answers nothing. */
+	get failure(): string | undefined {
+		return this.#failure;
+	}
+
 	/** Acknowledgements that are still awaited won't come: their outcome is unknown. */
 	connectionLost(): void {
 		for (const resolve of this.#awaited) resolve("unknown");
@@ -320,8 +369,10 @@ export class FramePublisher {
 		// Not Promise.race: a promise that lives as long as the connection would keep a trace of every race.
 		const outcome = await new Promise<PublishOutcome>((resolve) => {
 			this.#awaited.add(resolve);
-			void this.#try(frame).then((outcome) => {
-				this.#awaited.delete(resolve);
+			void this.#try(frame).then(({ outcome, failure }) => {
+				// Otherwise the connection was lost meanwhile, and another try may have had another end.
+				if (!this.#awaited.delete(resolve)) return;
+				this.#failure = failure;
 				resolve(outcome);
 			});
 		});
@@ -329,7 +380,9 @@ export class FramePublisher {
 		return outcome;
 	}
 
-	async #try(frame: OutgoingFrame): Promise<PublishOutcome> {
+	async #try(
+		frame: OutgoingFrame,
+	): Promise<{ outcome: PublishOutcome; failure: string | undefined }> {
 		const { stream, process, number, traces } = frame;
 		try {
 			await this.#jetstream.publish(this.#subject, frame.data, {
@@ -338,17 +391,21 @@ export class FramePublisher {
 				timeout: ackTimeoutMs,
 				...(traces && { headers: traceHeaders(traces) }),
 			});
-			return "stored";
+			return { outcome: "stored", failure: undefined };
 		} catch (error) {
 			const isRefused =
 				error instanceof JetStreamApiError && !retryableCodes.has(error.code);
+			const reason = error instanceof Error ? error.message : String(error);
 			this.#log.warn(
 				{ err: error, stream, process, number },
 				isRefused
 					? "the stream refused a frame; its senders are told to send again"
 					: "the outcome of a frame is unknown; publishing it again",
 			);
-			return isRefused ? "refused" : "unknown";
+			return {
+				outcome: isRefused ? "refused" : "unknown",
+				failure: `NATS did not take the latest frame (${reason}); its senders got 503`,
+			};
 		}
 	}
 }

@@ -190,6 +190,18 @@ export function isStreamNotFound(error: unknown): boolean {
 	);
 }
 
+/**
+ * nats-server's errors for a write that has no room: 10002 JSAccountResourcesExceededErr, 10023 JSInsufficientResourcesErr (of the
+ * server), 10028 JSMemoryResourcesExceededErr and 10047 JSStorageResourcesExceededErr (of a stream's settings). It reads and
+ * purges all the same.
+ */
+const noRoomCodes = new Set([10002, 10023, 10028, 10047]);
+
+/** Whether JetStream refused a write because its server or its account is full. */
+export function isNoRoom(error: unknown): boolean {
+	return error instanceof JetStreamApiError && noRoomCodes.has(error.code);
+}
+
 /** Whether a compare-and-set, or a KV `create`, failed because somebody else wrote first. */
 export function isConflict(error: unknown): error is JetStreamApiError {
 	return (

@@ -24,7 +24,7 @@ const bothArchivesDie: Fault[] = [
 
 const writeObjects = `		await writer.write(shard, cut, groups);
 `;
-const setObjectsDone = `		await this.#progress.setObjectsDone(cut.stream, cut.last);
+const setObjectsDone = `		const isFull = await unlessFull(true, setObjectsDone);
 `;
 
 export const controls: ChaosControl[] = [
