@@ -97,6 +97,10 @@ export function defineRoles(program: Program): void {
 		.option("--users-file <file>", "to write, for the configuration to include")
 		.option("--config <file>", "nats-server's configuration")
 		.option("--monitor <url>", "nats-server's monitoring port")
+		.option(
+			"--data <folder>",
+			"on nats-server's disk, to end it after a full one",
+		)
 		.action((_, command) =>
 			start(
 				() => import("../../operator/install/nats-reloader.ts"),

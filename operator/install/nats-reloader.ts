@@ -17,6 +17,7 @@ import {
 import { SettingError, Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
 import { makeStreams } from "../../packages/streams/stream-maker.ts";
+import { endAfterFullDisk } from "./full-disk.ts";
 import { passwordVariable } from "./nats-config.ts";
 import { type NatsUser, natsUsers } from "./nats-users.ts";
 import { randomPassword } from "./secret-changes.ts";
@@ -29,7 +30,7 @@ const refusedBackoff = { baseMs: 5_000, maxMs: 60_000 };
 /**
  * `tidemill nats-reloader`: beside a nats-server, whose configuration can't read a password from a file of its own. Writes
  * the passwords into one that the configuration includes, and has nats-server read all again whenever a password or a
- * certificate has changed. With `NATS_URL` it makes the roles' streams as archive does, whose user it has, so that a lost one is
+ * certificate has changed. With `data` it has Kubernetes start a nats-server anew that a full disk has stopped. With `NATS_URL` it makes the roles' streams as archive does, whose user it has, so that a lost one is
  * back while archive is away. Returns the exit code.
  */
 export async function main(options: {
@@ -43,8 +44,10 @@ export async function main(options: {
 	config?: string | undefined;
 	/** URL of nats-server's monitoring port. */
 	monitor?: string | undefined;
+	/** A folder on nats-server's disk, to start it anew when it has stopped to write. */
+	data?: string | undefined;
 }): Promise<number> {
-	const { passwords, usersFile, config, monitor, tls } = options;
+	const { passwords, usersFile, config, monitor, data, tls } = options;
 	if (!passwords || !usersFile || !config || !monitor)
 		throw new SettingError(
 			"--passwords, --users-file, --config and --monitor are required.",
@@ -79,6 +82,9 @@ export async function main(options: {
 		// NATS needs its passwords all the same.
 		log.error({ err: error }, "can't make the roles' lost streams"),
 	);
+	const ending = data
+		? endAfterFullDisk({ monitor, data, pid: () => pidOf(config), log }, stop)
+		: undefined;
 	let failures = 0;
 	files.onChange((text) => {
 		changedAtMs = write(usersFile, text);
@@ -107,6 +113,7 @@ export async function main(options: {
 	}
 	files.close();
 	await making;
+	await ending;
 	await health.close();
 	return 0;
 }

@@ -33,6 +33,8 @@ interface ReloadedOptions {
 	port?: number;
 	/** nats-server's setting of the same name. */
 	cluster?: object;
+	/** A disk of its own for what it stores. */
+	disk?: string;
 }
 
 /** Three of them as one cluster. */
@@ -55,7 +57,7 @@ export async function startReloadedNats(
 	passwords: Partial<Record<NatsUser, string>>,
 	options: ReloadedOptions = {},
 ): Promise<ReloadedNats> {
-	const { tls, cluster, serverName = "reloaded" } = options;
+	const { tls, cluster, disk, serverName = "reloaded" } = options;
 	const directory = await storeDirectory("reloaded-nats");
 	const { "nats-server": command } = await resolveBinaries(["nats-server"]);
 	const [port, monitorPort, healthPort] = [
@@ -72,7 +74,7 @@ export async function startReloadedNats(
 		...natsConfig({
 			serverName,
 			listen: `127.0.0.1:${port}`,
-			storeDirectory: join(directory, "store"),
+			storeDirectory: join(disk ?? directory, "store"),
 			password: (user) => `$${passwordVariable(user)}`,
 		}),
 		...(cluster && { cluster }),
@@ -109,6 +111,7 @@ export async function startReloadedNats(
 			`--config=${config}`,
 			`--monitor=${monitor}`,
 			...(tls ? [`--tls=${certificates}`] : []),
+			...(disk ? [`--data=${disk}`] : []),
 		],
 		{
 			HEALTH_PORT: String(healthPort),
