@@ -91,6 +91,7 @@ test("receive leaves JetStream the room that archive needs, and says so while it
 	const routes = new TestRoutes(archive.connection);
 	await routes.markSynced();
 	const { path } = await routes.add();
+	const other = await routes.add({ account: "other" });
 	const receiver = await startReceiver(nats);
 	onTestFinished(() => receiver.stop());
 	await untilReady(receiver);
@@ -116,6 +117,12 @@ test("receive leaves JetStream the room that archive needs, and says so while it
 			/^ok: shard 0: JetStream is full: the server/,
 		),
 	);
+	// Another account isn't refused for what the first one has stored.
+	const refused = await sendJSON(receiver.url + other.path, "1");
+	expect([refused.status, refused.json.error?.code]).toEqual([
+		503,
+		"StorageUnavailable",
+	]);
 	const operator = await connectAs(nats, "operator");
 	onTestFinished(() => operator.close());
 	const [reading] = await readBacklogs(operator, [0]);
