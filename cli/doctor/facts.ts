@@ -433,8 +433,8 @@ async function mayCreateJobs(
 }
 
 /**
- * Those whose condition `Ready` or `ValuesFit` is False, Sources that lost events or whose buffer fills, and Destinations that stop
- * with 0.2.0.
+ * Those whose condition `Ready` or `ValuesFit` is False, Sources that lost events, whose buffer fills or whose events archive leaves
+ * waiting, and Destinations that stop with 0.2.0.
  */
 async function readTroubled(
 	{ client, namespace }: Cluster,
@@ -447,7 +447,8 @@ async function readTroubled(
 			.filter(
 				({ type, status, reason }) =>
 					(["Ready", "ValuesFit"].includes(type) && status === "False") ||
-					(["EventsLost", "BufferFills"].includes(type) && status === "True") ||
+					(["EventsLost", "BufferFills", "ArchiveLags"].includes(type) &&
+						status === "True") ||
 					reason === "VerifiedUnbound",
 			)
 			.map((condition) => ({

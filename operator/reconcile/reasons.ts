@@ -105,6 +105,10 @@ export const reasons = {
 			RetentionUnavailable:
 				"Archive can't keep events that long yet; the message has its error. Events stay as long as before, and Tidemill retries.",
 		},
+		ArchiveLags: {
+			EventsWait:
+				"Events of a shard that holds the Source's have waited for the bucket for more than 5 minutes, so Runs wait; none is lost. Archive isn't running, can't reach the bucket, or has stopped the shard. [What to do](../runbooks/TidemillArchiveLags.md).",
+		},
 		BufferFills: {
 			ArchiveIsBehind:
 				"The buffer in NATS of the Source's shard is more than 60% full, because events come faster than archive takes them out. Once it is full, senders get 503. [What to do](../runbooks/TidemillBufferFills.md).",

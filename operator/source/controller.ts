@@ -116,8 +116,8 @@ export function createSourceController(
 	shardBacklogs.onChange((changed) => {
 		// A Source of a shard that fills says whether others have room.
 		for (const source of informers.sources.list()) {
-			const { shard = -1 } = source.status ?? {};
-			if (shard === changed || shardBacklogs.fills(shard))
+			const { shard = -1, shards = [shard] } = source.status ?? {};
+			if (shards.includes(changed) || shardBacklogs.fills(shard))
 				loop.enqueue(keyOf(source));
 		}
 	});

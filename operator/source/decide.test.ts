@@ -595,6 +595,26 @@ test("a Source whose shard was taken away says which value brings it back", () =
 	});
 });
 
+test("every Source of a shard whose events wait too long says so until they don't, and nothing changes while nobody knows", () => {
+	const status = statusIn(decide(stateWith({ laggingShards: [0, 2] }), now));
+	expect(status?.conditions).toEqual([
+		expect.objectContaining({ type: "Ready", status: "True" }),
+		expect.objectContaining({
+			type: "ArchiveLags",
+			status: "True",
+			reason: "EventsWait",
+			message: expect.stringContaining("Events of shards 0 and 2, which"),
+		}),
+	]);
+	const source = { ...sourceWith(), status: asStored(status!) };
+	expect(decide(stateWith({ source, laggingShards: undefined }), now)).toEqual(
+		[],
+	);
+	expect(statusIn(decide(stateWith({ source }), now))?.conditions).toHaveLength(
+		1,
+	);
+});
+
 test("that new Sources go to other shards is said only if one has room, and nothing changes while nobody knows", () => {
 	const bufferIn = (state: Partial<SourceState>) =>
 		statusIn(decide(stateWith({ isBufferFilling: true, ...state }), now))

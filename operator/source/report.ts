@@ -18,6 +18,7 @@ import type {
 	KubeEventReason,
 	Reason,
 } from "../reconcile/reasons.ts";
+import { lagFindingOf } from "./archive-condition.ts";
 import { factsOf, type LedgerFacts } from "./facts.ts";
 import { receivingFindingOf, type SourceIdleness } from "./idle.ts";
 import { planFindingOf } from "./plan-condition.ts";
@@ -86,6 +87,7 @@ export function statusOf(
 		EventsLost: isLossUnread(state)
 			? "as before"
 			: lossesFindingOf(shardStates, lostOf(state, keys, now)),
+		ArchiveLags: lagFindingOf(state.laggingShards),
 		BufferFills: bufferFindingOf(
 			stored?.shard,
 			state.isBufferFilling,

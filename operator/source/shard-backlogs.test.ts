@@ -41,6 +41,26 @@ test("a stream without a limit never fills", () => {
 	expect(fill(10 ** 12, {})).toBe(false);
 });
 
+test("a shard lags from 5 minutes on, and no more below one, and says each change once", () => {
+	const { changes, found } = backlogs();
+	const lags = (lagSeconds: number) => {
+		found.take(2, { frames: 1, bytes: 1, limitBytes: 100, lagSeconds });
+		return found.laggingOf([2]);
+	};
+	expect(found.laggingOf([2])).toBeUndefined();
+	expect([300, 301, 299, 61, 60, 300].map(lags)).toEqual([
+		[],
+		[2],
+		[2],
+		[2],
+		[],
+		[],
+	]);
+	expect(changes).toEqual([2, 2, 2]);
+	// Of a Source that has moved, nobody knows all yet.
+	expect(found.laggingOf([1, 2])).toBeUndefined();
+});
+
 test("nobody knows whether a shard fills before it was read", () => {
 	const { fill, found } = backlogs();
 	expect(found.fills(2)).toBe(undefined);

@@ -9,13 +9,17 @@ import { pause } from "../../packages/service/pause.ts";
 const fillingShare = 0.6;
 /** Lower, so that a shard at the edge doesn't change the status of all its Sources again and again. */
 const calmShare = 0.4;
+/** As the alert TidemillArchiveLags has it, and lower once it was so. */
+const laggingSeconds = 300;
+const promptSeconds = 60;
 const readEveryMs = 15_000;
 
-/** Which shards' buffers in NATS fill, as last read. */
+/** Which shards' buffers in NATS fill, and whose events wait too long for the bucket, as last read. */
 export class ShardBacklogs {
 	readonly #read: () => Promise<ShardReading[]>;
 	readonly #log: Logger;
 	readonly #filling = new Map<number, boolean>();
+	readonly #lagging = new Map<number, boolean>();
 	/** Shards that didn't answer the last time. */
 	readonly #silent = new Set<number>();
 	readonly #handlers: ((shard: number) => void)[] = [];
@@ -30,6 +34,12 @@ export class ShardBacklogs {
 		return this.#filling.get(shard);
 	}
 
+	/** Those of the shards whose events wait too long for the bucket; undefined before all were read. */
+	laggingOf(shards: readonly number[]): number[] | undefined {
+		if (!shards.every((shard) => this.#lagging.has(shard))) return undefined;
+		return shards.filter((shard) => this.#lagging.get(shard));
+	}
+
 	/** Whether new Sources keep off the shard: its buffer fills, or it doesn't answer. */
 	isFilling(shard: number): boolean {
 		return this.#silent.has(shard) || this.#filling.get(shard) === true;
@@ -42,7 +52,7 @@ export class ShardBacklogs {
 		);
 	}
 
-	/** Called when a shard was read first, begins to fill, has room again, is silent or answers again. */
+	/** Called when a shard was read first, begins to fill or to lag, has room again, is prompt again, is silent or answers again. */
 	onChange(handler: (shard: number) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -78,12 +88,17 @@ export class ShardBacklogs {
 		}
 	}
 
-	take(shard: number, { bytes, limitBytes }: ShardBacklog): void {
-		const was = this.#filling.get(shard);
+	take(shard: number, { bytes, limitBytes, lagSeconds }: ShardBacklog): void {
+		const [filled, lagged] = [
+			this.#filling.get(shard),
+			this.#lagging.get(shard),
+		];
 		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
-		const is = share > (was ? calmShare : fillingShare);
-		if (is === was) return;
-		this.#filling.set(shard, is);
+		const fills = share > (filled ? calmShare : fillingShare);
+		const lags = lagSeconds > (lagged ? promptSeconds : laggingSeconds);
+		if (fills === filled && lags === lagged) return;
+		this.#filling.set(shard, fills);
+		this.#lagging.set(shard, lags);
 		this.#changed(shard);
 	}
 
