@@ -32,6 +32,7 @@ import { followArchive } from "./events/archive-tail.ts";
 import { readCountsFrom } from "./events/days.ts";
 import { readRefusedFrom } from "./events/refused-requests.ts";
 import { NatsIdempotencyStore } from "./http/idempotency-store.ts";
+import { RequestMetrics } from "./http/request-metrics.ts";
 import { askArchiveForLog } from "./runs/logs.ts";
 import { createApi } from "./server.ts";
 
@@ -112,6 +113,7 @@ export async function main(version: string): Promise<number> {
 		console: consoleOptions(settings, log, version, {
 			ended: new NatsEndedSessions({ connection, replicas }),
 		}),
+		metrics: new RequestMetrics(registry),
 		log,
 		stopping,
 	});

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
@@ -7,6 +8,7 @@ import {
 	withoutArchive,
 	withoutKeys,
 } from "../test/support/fixtures/control-plane/without-nats.ts";
+import { RequestMetrics } from "./http/request-metrics.ts";
 import { createApi } from "./server.ts";
 
 /* A request from its head to what reaches the apiserver, which is a double here. */
@@ -33,6 +35,7 @@ let api: FastifyInstance;
 let writes: string[];
 /** What any list has. */
 let listed: object[];
+let registry: Registry;
 /** Namespaces that were read or written. */
 let namespaces: (string | undefined)[];
 
@@ -92,11 +95,13 @@ beforeEach(() => {
 	writes = [];
 	namespaces = [];
 	listed = [];
+	registry = new Registry();
 	api = createApi({
 		clientFor: clientOf,
 		rateLimit: { limit: 3, windowMs: 60_000, now: () => 0 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
+		metrics: new RequestMetrics(registry),
 		log: pino({ level: "silent" }),
 		stopping: new AbortController().signal,
 	});
@@ -187,4 +192,24 @@ test("bodies of events, stored and refused, are for those who have the right to 
 		expect(refused.statusCode).toBe(403);
 		expect(refused.json().detail).toContain("get sources/bodies");
 	}
+});
+
+test("requests are counted by method, route and status, and what callers make up by none", async () => {
+	await send("GET", "/v1/sources/shop");
+	await send("DELETE", "/v1/no/such/path?token=secret");
+	await api.inject({ method: "GET", path: "/v1/sources/other" });
+	const text = await registry.metrics();
+	const told = text
+		.split("\n")
+		.filter((line) => line.startsWith("tidemill_api_requests_total{"))
+		.toSorted();
+	expect(told).toEqual([
+		'tidemill_api_requests_total{method="DELETE",route="(none)",status="404"} 1',
+		'tidemill_api_requests_total{method="GET",route="/v1/sources/:name",status="200"} 1',
+		'tidemill_api_requests_total{method="GET",route="/v1/sources/:name",status="401"} 1',
+	]);
+	expect(text).toContain(
+		'tidemill_api_request_seconds_count{method="GET",route="/v1/sources/:name"} 2',
+	);
+	expect(text).not.toContain("secret");
 });

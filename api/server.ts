@@ -46,6 +46,7 @@ import {
 	requireKey,
 } from "./http/idempotency-key.ts";
 import { schemaOf, validatorOf } from "./http/query.ts";
+import type { RequestMetrics } from "./http/request-metrics.ts";
 import { SharedWatches } from "./resources/shared-watch.ts";
 
 export interface ApiOptions {
@@ -61,6 +62,8 @@ export interface ApiOptions {
 	console?: ConsoleOptions | undefined;
 	/** How long an answer waits until a resource shows what was done to it. Default 5 s. */
 	settleWithinMs?: number;
+	/** Counts what is answered. */
+	metrics?: Pick<RequestMetrics, "count"> | undefined;
 	log: Logger;
 	/** Fires when the server begins to stop. Requests that wait for a run are answered then. */
 	stopping: AbortSignal;
@@ -145,6 +148,12 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	for (const path of new Set(endpoints.map(({ path }) => path)))
 		refuseOtherMethods(api, path, endpoints);
 	api.addHook("onResponse", async (request, reply) => {
+		options.metrics?.count({
+			method: request.method,
+			route: request.routeOptions.url,
+			status: reply.statusCode,
+			seconds: reply.elapsedTime / 1_000,
+		});
 		options.log.info(
 			{
 				request: request.id,

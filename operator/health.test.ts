@@ -17,6 +17,7 @@ function parts(changes: Partial<OperatorParts> = {}): OperatorParts {
 		informers: [{ kind: kinds.pod, hasSynced: true, silentMs: minuteMs }],
 		loops: [{ name: "run", longestWorkMs: 2 * minuteMs }],
 		election: { isOverdue: false },
+		clock: { aheadMs: 200 },
 		...changes,
 	};
 }
@@ -32,6 +33,24 @@ test("while a restore waits for a person's word, it is ready and says so", () =>
 	expect(notice(restoring)).toContain("tidemill restore --complete");
 	expect(notice(parts({ restore: { isAwaited: false } }))).toBeUndefined();
 });
+
+test.each<[number | undefined, string | undefined]>([
+	[undefined, undefined],
+	[29_000, undefined],
+	[-29_000, undefined],
+	[3_600_000, "this node's clock is 3600 s ahead of the apiserver's"],
+	[-3_600_000, "this node's clock is 3600 s behind the apiserver's"],
+])(
+	"with a clock that is %s ms ahead, it is ready and says: %s",
+	(aheadMs, words) => {
+		const found = parts({ clock: { aheadMs } });
+		expect(reasonNotReady(found)).toBeUndefined();
+		if (words === undefined) expect(notice(found)).toBeUndefined();
+		else expect(notice(found)).toContain(words);
+		const both = { ...found, restore: { isAwaited: true } };
+		expect(notice(both)).toContain(words ?? "restore --complete");
+	},
+);
 
 test.each<[string, Partial<OperatorParts>]>([
 	[

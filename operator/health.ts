@@ -1,3 +1,5 @@
+import { maxClockDifferenceMs } from "../packages/contracts/clocks.ts";
+import type { ServerClock } from "../packages/kube/client/server-clock.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
 import type { LeaderElection } from "../packages/kube/reconcile/lease.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
@@ -18,6 +20,7 @@ export interface OperatorParts {
 	election: Pick<LeaderElection, "isOverdue">;
 	/** Undefined until NATS is reached. */
 	restore?: Pick<RestoreGuard, "isAwaited">;
+	clock: Pick<ServerClock, "aheadMs">;
 }
 
 /** Why the process needs a restart; undefined if it doesn't. A hanging event loop gives no answer, which counts as well. */
@@ -58,12 +61,25 @@ export function reasonNotReady({
 }
 
 /** What a person must do although the operator is ready; undefined if nothing. A restore brings the resources only once the release is healthy. */
-export function notice({ restore }: OperatorParts): string | undefined {
-	return restore?.isAwaited
-		? "NATS has the routes of another cluster: restore the resources, then run tidemill restore --complete"
-		: undefined;
+export function notice({ restore, clock }: OperatorParts): string | undefined {
+	const notices = [
+		...(restore?.isAwaited
+			? [
+					"NATS has the routes of another cluster: restore the resources, then run tidemill restore --complete",
+				]
+			: []),
+		...clockNotices(clock.aheadMs),
+	];
+	return notices.length > 0 ? notices.join("; ") : undefined;
 }
 
+function clockNotices(aheadMs = 0): string[] {
+	if (Math.abs(aheadMs) <= maxClockDifferenceMs) return [];
+	const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+	return [
+		`this node's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the apiserver's: synchronise it by NTP. Schedules follow it`,
+	];
+}
 /** Each request has a deadline of at most a minute, and no object needs more than a few. */
 const stuckMs = 10 * 60_000;
 /** A watch restarts after 150 s of silence, and then has half a minute to come back. */

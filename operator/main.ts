@@ -5,6 +5,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { allNamespaces } from "../crds/installation-claims.ts";
 import { KubeClient } from "../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
+import { ServerClock } from "../packages/kube/client/server-clock.ts";
 import { registerKubeMetrics } from "../packages/kube/metrics.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
@@ -83,8 +84,10 @@ export async function main(): Promise<number> {
 	const tracing = await openTracing("operator", env, log);
 
 	const userAgent = "tidemill-operator";
+	const clock = new ServerClock();
 	const election = new LeaderElection(
-		KubeClient.fromConfig(kubeConfig, { userAgent }),
+		// It asks every few seconds, whether it leads or not.
+		KubeClient.fromConfig(kubeConfig, { userAgent, onAnswer: clock.hear }),
 		{
 			namespace: settings.leaseNamespace,
 			name: settings.leaseName,
@@ -136,6 +139,7 @@ export async function main(): Promise<number> {
 		informers: Object.values(informers),
 		loops: [],
 		election,
+		clock,
 	};
 
 	const shardNumbers = Array.from({ length: settings.shards }, (_, n) => n);
@@ -155,6 +159,7 @@ export async function main(): Promise<number> {
 			permissions,
 			() => health.restore?.isAwaited ?? false,
 			(sourceKey) => ledgerView?.lostEvents(sourceKey) ?? 0,
+			clock,
 		);
 		return startHealthServer(env, {
 			port: env.port("HEALTH_PORT", 8_081),

@@ -48,6 +48,7 @@ function world(
 		runs?: Run[];
 		tokens?: KubeObject[];
 		destinations?: KubeObject[];
+		clockAheadMs?: number;
 	} = {},
 ) {
 	const registry = new Registry();
@@ -69,7 +70,7 @@ function world(
 		{ namesOf },
 		() => true,
 		() => 7,
-		() => now,
+		{ now: () => now, aheadMs: given.clockAheadMs },
 	);
 	const lines = async (name: string) =>
 		(await registry.metrics())
@@ -90,6 +91,14 @@ test("what a Source has lost by a person's word is told", async () => {
 	const { lines } = world();
 	expect(await lines("tidemill_source_lost_events")).toEqual([
 		'tidemill_source_lost_events{account="shop",source="orders"} 7',
+	]);
+});
+
+test("how far the clock is off is told, and nothing until the apiserver has answered", async () => {
+	const name = "tidemill_operator_clock_ahead_seconds";
+	expect(await world().lines(name)).toEqual([`${name} 0`]);
+	expect(await world({ clockAheadMs: -3_600_500 }).lines(name)).toEqual([
+		`${name} -3600.5`,
 	]);
 });
 

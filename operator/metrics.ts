@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Pipeline, Run } from "../crds/generated/types.ts";
 import { annotation, ownTokenName } from "../crds/labels.ts";
 import { hasEnded } from "../crds/run.ts";
+import type { ServerClock } from "../packages/kube/client/server-clock.ts";
 import { type Condition, findCondition } from "../packages/kube/conditions.ts";
 import type { KubeObject } from "../packages/kube/resource.ts";
 import type { InstallationClaimer } from "./claims.ts";
@@ -48,8 +49,10 @@ export class OperatorMetrics {
 		permissions: Pick<NamespacePermissions, "namesOf">,
 		isRestoreAwaited: () => boolean,
 		lostEventsOf: (sourceKey: string) => number,
-		now: () => number = Date.now,
+		/** Whose time counts: a schedule isn't late because this process's clock is. */
+		clock: Pick<ServerClock, "aheadMs" | "now">,
 	) {
+		const now = () => clock.now();
 		this.#informers = informers;
 		const registers = [registry];
 		const gauge = (
@@ -110,7 +113,7 @@ export class OperatorMetrics {
 		const slots = new WeakMap<Pipeline, { ms: number | undefined }>();
 		pipelineGauge(
 			"overdue_seconds",
-			"How long ago the first scheduled time was that no successful Run has followed; 0 if it is to come. Absent without an active schedule.",
+			"How long ago the first scheduled time was that no successful Run has followed, by the apiserver's clock; 0 if it is to come. Absent without an active schedule.",
 			(pipeline) => {
 				// A slot stays the same until the Pipeline changes, and thousands of cron expressions take long.
 				let slot = slots.get(pipeline);
@@ -203,6 +206,12 @@ export class OperatorMetrics {
 					if (events > 0) gauge.set({ account, source: metadata.name }, events);
 				}
 			},
+		);
+		gauge(
+			"operator_clock_ahead_seconds",
+			"How far the operator's clock is ahead of the apiserver's, by the date in its newest answer; negative if it is behind. 0 until the apiserver has answered.",
+			[],
+			(gauge) => gauge.set((clock.aheadMs ?? 0) / 1000),
 		);
 		for (const [name, help, type] of [
 			[

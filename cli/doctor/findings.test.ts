@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Lease } from "../../packages/kube/kinds.ts";
 import type { ClusterFacts } from "./facts.ts";
 import { findings } from "./findings.ts";
 
@@ -41,6 +42,20 @@ test("an operator that waits for a restore says what ends it", () => {
 	]);
 });
 
+/** @param taken when the apiserver took the renewal, by its clock. */
+function renewed(renewTime: string, taken: string): Lease {
+	const { metadata, spec } = lease(renewTime);
+	const entry = (manager: string, time: string, fieldsV1: object) => ({
+		...{ manager, operation: "Update", apiVersion: "coordination.k8s.io/v1" },
+		...{ time, fieldsType: "FieldsV1", fieldsV1 },
+	});
+	const managedFields = [
+		entry("kubectl", "2026-03-01T11:59:59Z", { "f:metadata": {} }),
+		entry("tidemill-operator", taken, { "f:spec": { "f:renewTime": {} } }),
+	];
+	return { metadata: { ...metadata, managedFields }, spec };
+}
+
 function operatorOf(namespace: string) {
 	return {
 		namespace,
@@ -74,7 +89,15 @@ test("a healthy installation has no failure", () => {
 test.each<[string, Partial<ClusterFacts>, string, string]>([
 	["cluster", { kubernetes: "v1.33.9" }, "v1.33.9", "1.34 or later"],
 	["clock", { clockSkewMs: -90_000 }, "90 s behind", "NTP"],
-	["clock", { clockSkewMs: 31_000 }, "31 s ahead", "NTP"],
+	[
+		"clock",
+		{
+			clockSkewMs: 31_000,
+			leases: [renewed("2026-03-01T12:00:26Z", "2026-03-01T12:00:26Z")],
+		},
+		"31 s ahead",
+		"NTP",
+	],
 	["resources", { served: [] }, "doesn't know tidemill.dev", "CRDs"],
 	["resources", { served: ["runs"] }, "lacks sources", "CRDs"],
 	["rights", { missingRights: ["list runs"] }, "list runs", "viewer"],
@@ -108,6 +131,18 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 		{ leases: [lease("2026-03-01T11:00:00Z")] },
 		"3600 s ago",
 		"kubectl get pods -n tidemill-system",
+	],
+	[
+		"clock of operator",
+		{ leases: [renewed("2026-03-01T10:59:55Z", "2026-03-01T11:59:55Z")] },
+		"3600 s behind the apiserver's",
+		"NTP",
+	],
+	[
+		"clock of operator",
+		{ leases: [renewed("2026-03-01T12:00:27Z", "2026-03-01T11:59:55Z")] },
+		"32 s ahead of the apiserver's",
+		"-o wide",
 	],
 	[
 		"operator",
@@ -249,3 +284,13 @@ function workload(
 		status: { readyReplicas },
 	};
 }
+
+test("an operator whose clock agrees with the apiserver's runs, though this machine's clock is an hour off", () => {
+	const found = findingsOf({
+		clockSkewMs: -3_600_000,
+		leases: [renewed("2026-03-01T10:59:55Z", "2026-03-01T10:59:55Z")],
+	});
+	expect(
+		found.filter(({ result }) => result === "failed").map(({ check }) => check),
+	).toEqual(["clock"]);
+});

@@ -121,7 +121,10 @@ function rights(
 		: skipped("rights", message);
 }
 
-function operators({ leases }: ClusterFacts, nowMs: number): DoctorFinding[] {
+function operators(
+	{ leases, clockSkewMs = 0 }: ClusterFacts,
+	nowMs: number,
+): DoctorFinding[] {
 	if (leases === undefined)
 		return [skipped("operator", "you may not list its leases")];
 	if (leases.length === 0)
@@ -132,17 +135,59 @@ function operators({ leases }: ClusterFacts, nowMs: number): DoctorFinding[] {
 				"Install Tidemill, or start its operator.",
 			),
 		];
-	return leases.map((lease) => operator(lease, leases.length > 1, nowMs));
+	// By the apiserver's clock, if it has said so.
+	const serverMs = nowMs + clockSkewMs;
+	return leases.flatMap((lease) => {
+		const isOneOfMany = leases.length > 1;
+		return [
+			operator(lease, isOneOfMany, serverMs),
+			...operatorClock(lease, isOneOfMany),
+		];
+	});
+}
+
+/** When the apiserver took the newest renewal, by its clock. The Lease itself has the operator's. */
+function renewalMs({ metadata, spec }: Lease): number | undefined {
+	if (!spec?.renewTime) return undefined;
+	const times = (metadata.managedFields ?? [])
+		.filter(({ fieldsV1 }) => ownsRenewal(fieldsV1))
+		.map(({ time = "" }) => Date.parse(time))
+		.filter((ms) => !Number.isNaN(ms));
+	return times.length > 0 ? Math.max(...times) : Date.parse(spec.renewTime);
+}
+
+function ownsRenewal(fields: unknown): boolean {
+	const { "f:spec": spec } = (fields ?? {}) as { "f:spec"?: object };
+	return spec !== undefined && "f:renewTime" in spec;
+}
+
+function operatorClock(lease: Lease, isOneOfMany: boolean): DoctorFinding[] {
+	const { namespace, name } = lease.metadata;
+	const renewedMs = renewalMs(lease);
+	if (renewedMs === undefined) return [];
+	// Whole seconds, in which the request began before the time was taken.
+	const aheadMs = Date.parse(lease.spec!.renewTime!) - renewedMs;
+	if (Math.abs(aheadMs) <= maxSkewMs) return [];
+	const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+	return [
+		failed(
+			`clock of operator${isOneOfMany ? ` ${namespace}/${name}` : ""}`,
+			`it is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the apiserver's, and schedules follow it`,
+			`Synchronise its node by NTP (docs/runbooks/TidemillClockOff.md). Its node: kubectl get pods -n ${namespace} -l app.kubernetes.io/component=operator -o wide`,
+		),
+	];
 }
 
 function operator(
-	{ metadata: { namespace, name }, spec }: Lease,
+	lease: Lease,
 	isOneOfMany: boolean,
 	nowMs: number,
 ): DoctorFinding {
+	const { metadata, spec } = lease;
+	const { namespace, name } = metadata;
 	const check = isOneOfMany ? `operator ${namespace}/${name}` : "operator";
 	const { holderIdentity, leaseDurationSeconds = 15, renewTime } = spec ?? {};
-	const silentMs = nowMs - (Date.parse(renewTime ?? "") || 0);
+	const silentMs = nowMs - (renewalMs(lease) ?? 0);
 	if (holderIdentity && silentMs <= 2 * leaseDurationSeconds * 1_000)
 		return ok(check, `${holderIdentity} is running`);
 	return failed(

@@ -99,6 +99,16 @@ export const metrics = {
 				this.set({ name }, workingMs.reduce((a, b) => a + b, 0) / 1000);
 		},
 	}),
+	longestFailingSeconds: new Gauge({
+		name: "workqueue_longest_failing_seconds",
+		help: "For how long the key has failed, or has been refused something, that has done so longest; 0 if none does. The log names it.",
+		labelNames: ["name"],
+		registers: [],
+		collect() {
+			for (const [name, failingMs] of failures)
+				this.set({ name }, failingMs() / 1000);
+		},
+	}),
 	requests: new Counter({
 		name: "rest_client_requests_total",
 		help: "Requests to the apiserver, by the status of the answer; <error> when there was none.",
@@ -134,6 +144,13 @@ export function measureQueue(queue: MeasuredQueue): void {
 }
 
 const queues = new Map<string, MeasuredQueue>();
+
+/** @param failingMs for how long the key has failed that has done so longest, in milliseconds. The later of one name counts. */
+export function measureFailures(name: string, failingMs: () => number): void {
+	failures.set(name, failingMs);
+}
+
+const failures = new Map<string, () => number>();
 
 /** client-go's buckets without those below 10 µs, which nothing here reaches. */
 function powersOfTen(): number[] {

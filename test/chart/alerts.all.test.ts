@@ -141,12 +141,8 @@ const healthy: AlertSeries[] = [
 	series("receive_requests_total", { code: "StorageUnavailable" }, 0, 9),
 	series("receive_requests_total", { code: "Unauthorized" }, 0, 500),
 	series("receive_routes_age_seconds", {}, 299),
-	target(
-		"controller_runtime_reconcile_errors_total",
-		{ controller: "run" },
-		0,
-		5,
-	),
+	target("workqueue_longest_failing_seconds", { name: "run" }, 299),
+	series("operator_clock_ahead_seconds", {}, -29),
 	series("pipeline_overdue_seconds", pipeline, 3_599),
 	series(
 		"token_expiry_timestamp_seconds",
@@ -253,13 +249,10 @@ const reasons: Record<string, AlertSeries[]> = {
 	TidemillRoutesAreOld: [series("receive_routes_age_seconds", {}, 301)],
 	TidemillOperatorHasNoLeader: [{ ...leads, start: 0 }],
 	TidemillOperatorFails: [
-		target(
-			"controller_runtime_reconcile_errors_total",
-			{ controller: "run" },
-			0,
-			7,
-		),
+		target("workqueue_longest_failing_seconds", { name: "source" }, 301),
 	],
+	// Behind is as bad as ahead.
+	TidemillClockOff: [series("operator_clock_ahead_seconds", {}, -31)],
 	TidemillLedgerMismatch: [
 		series("pipeline_failed", { ...pipeline, code: "ObjectMismatch" }, 1),
 	],
@@ -363,7 +356,7 @@ test("each rule looks at one release alone", () => {
 	const metrics = rules.flatMap(({ expr }) =>
 		[
 			...expr.matchAll(
-				/\b(?:up|(?:tidemill|controller_runtime|leader_election|kube|kubelet|nats)_\w+)\b(?!_)(.)?/g,
+				/\b(?:up|(?:tidemill|controller_runtime|leader_election|workqueue|kube|kubelet|nats)_\w+)\b(?!_)(.)?/g,
 			),
 		]
 			.filter(([name]) => !name.startsWith("tidemill_dev_"))

@@ -10,9 +10,11 @@ import {
 	type Source,
 	sourceKind,
 } from "../../crds/generated/types.ts";
+import { annotation } from "../../crds/labels.ts";
 import { freePort } from "../../local/machine/ports.ts";
 import { framesSubject } from "../../packages/contracts/nats.ts";
 import { firing, scrape } from "../support/alerts/firing.ts";
+import { commandsIn, runbookOf } from "../support/alerts/runbook.ts";
 import {
 	dailyLoad,
 	OperatorWorld,
@@ -21,6 +23,7 @@ import {
 	connectAdmin,
 	createShardStream,
 } from "../support/fixtures/data-plane/receiver.ts";
+import { kubectl, kubectlDone } from "../support/servers/kubectl.ts";
 import type { TidemillProcess } from "../support/servers/tidemill-process.ts";
 
 /* Each reason is caused on real servers, and what the operator then tells Prometheus fires the alert. */
@@ -53,12 +56,15 @@ afterAll(async () => {
 	await world?.stop();
 });
 
-async function startOperator(): Promise<[TidemillProcess, string]> {
+async function startOperator(
+	namespaces = [namespace],
+): Promise<[TidemillProcess, string]> {
 	const port = await freePort();
-	const process = world.startOperator([namespace], {
+	const process = world.startOperator(namespaces, {
 		throughProxy: true,
 		env: {
 			HEALTH_PORT: String(port),
+			LOG_LEVEL: "info",
 			TIDEMILL_SHARDS: "2",
 			TIDEMILL_JOB_LABELS: "ends-with,unfit",
 		},
@@ -284,23 +290,93 @@ roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view }
 	await fires("TidemillTokenExpires");
 });
 
-test("an apiserver that refuses the operator's writes fires TidemillOperatorFails", async () => {
-	const before = await scrape(health);
-	world.proxy.onRequest = ({ method, path }) =>
-		method !== "GET" && path.includes("/pipelines/refused")
-			? Promise.reject(new Error("refused"))
-			: undefined;
-	for (let index = 0; index < 3; index++)
-		await world.apply(
-			namespace,
-			pipelineYaml(`refused-${index}`, "suspend: false"),
-		);
+/** Whether Kubernetes lets anybody write the status of a Source of this name. */
+const statusPolicy = (name: string, isAllowed: boolean) => `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: { name: ${name}-${namespace} }
+spec:
+  matchConstraints:
+    resourceRules:
+      - { apiGroups: [tidemill.dev], apiVersions: ["*"], operations: [UPDATE], resources: [sources/status], resourceNames: [${name}] }
+  validations:
+    - { expression: "${isAllowed}", message: nobody writes it }
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: { name: ${name}-${namespace} }
+spec:
+  policyName: ${name}-${namespace}
+  validationActions: [Deny]
+  matchResources:
+    namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: ${namespace} } }
+`;
+
+test("a Source whose status Kubernetes refuses stays Ready and fires TidemillOperatorFails, whose runbook finds it, until the status is let in", async () => {
+	const log: string[] = [];
+	leader.onLine = (line) => log.push(line);
+	await world.apply(namespace, sourceYaml("refused"));
 	await vi.waitFor(async () => {
-		expect(await firing(await scrape(health), before)).toContain(
+		expect((await sourceOf("refused")).status?.phase).toBe("Active");
+	}, soon);
+	await world.apply(namespace, statusPolicy("refused", false));
+	// The apiserver takes a moment to know the policy. A new URL changes the status.
+	let rotations = 0;
+	await vi.waitFor(async () => {
+		const rotation = String(rotations++);
+		await world.client.patch<Source>(
+			sourceKind,
+			"refused",
+			namespace,
+			{ metadata: { annotations: { [annotation.rotateURL]: rotation } } },
+			"merge",
+		);
+		expect(log.join()).toContain("nobody writes it");
+	}, soon);
+	expect((await sourceOf("refused")).status?.conditions).toContainEqual(
+		expect.objectContaining({ type: "Ready", status: "True" }),
+	);
+	const before = await scrape(health);
+	expect(await firing(before)).not.toContain("TidemillOperatorFails");
+	expect(await firing(await scrape(health), before)).toContain(
+		"TidemillOperatorFails",
+	);
+	const [look = ""] = commandsIn(runbookOf("TidemillOperatorFails"));
+	const [, words = ""] = /grep -E '(.+)'/.exec(look)!;
+	const found = log.filter((line) => new RegExp(words).test(line));
+	expect(found.map((line) => JSON.parse(line))).toContainEqual(
+		expect.objectContaining({
+			name: "refused",
+			refusal: expect.stringContaining("nobody writes it"),
+		}),
+	);
+	await world.apply(namespace, statusPolicy("refused", true));
+	await vi.waitFor(async () => {
+		const former = await scrape(health);
+		expect(await firing(await scrape(health), former)).not.toContain(
 			"TidemillOperatorFails",
 		);
 	}, soon);
-	world.proxy.onRequest = () => undefined;
+});
+
+test("a watched namespace that doesn't exist fires TidemillNamespaceNotServed, whose runbook shows it, until it is made", async () => {
+	const alert = "TidemillNamespaceNotServed";
+	const missing = `${namespace}-missing`;
+	const [watching, standby] = await startOperator([namespace, missing]);
+	await vi.waitFor(async () => {
+		expect(await firing(await scrape(standby))).toContain(alert);
+	}, soon);
+	const look = commandsIn(runbookOf(alert), { "<account>": missing }).find(
+		(command) => command.startsWith("kubectl get namespace "),
+	)!;
+	const { stderr } = await kubectl(look.split(" ").slice(1));
+	expect(stderr).toContain(`namespaces "${missing}" not found`);
+	await kubectlDone(["create", "namespace", missing]);
+	await vi.waitFor(async () => {
+		expect(await firing(await scrape(standby))).not.toContain(alert);
+	}, soon);
+	watching.child.kill("SIGKILL");
+	await watching.ended;
 });
 
 test("an operator that only stands by fires TidemillOperatorHasNoLeader", async () => {

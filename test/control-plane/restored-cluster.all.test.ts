@@ -2,14 +2,18 @@
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { sourceKind } from "../../crds/generated/types.ts";
+import { freePort } from "../../local/machine/ports.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { routeKey, syncedKey } from "../../packages/contracts/route.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { republished } from "../../packages/streams/made-streams.ts";
+import { firing, scrape } from "../support/alerts/firing.ts";
+import { commandsIn, runbookOf } from "../support/alerts/runbook.ts";
 import { routeWith } from "../support/examples/route-example.ts";
 import { routesIn } from "../support/fixtures/control-plane/cluster-state.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
 
+const alert = "TidemillRestoreAwaited";
 const soon = { timeout: 120_000, interval: 50 };
 let world: OperatorWorld;
 
@@ -19,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => world?.stop());
 
-test("on another cluster's etcd no route goes, until a person says that all is restored", async () => {
+test("on another cluster's etcd no route goes, until a person runs the command of the runbook of the alert that fires", async () => {
 	const [account] = world.accounts;
 	const routes = await new Kvm(world.connection).create(
 		bucket.routes,
@@ -40,15 +44,11 @@ test("on another cluster's etcd no route goes, until a person says that all is r
 		return lease?.metadata.annotations?.["tidemill.dev/restore"];
 	};
 
-	const operator = world.startOperator();
-	const healthPort = new Promise<number>((resolve) => {
-		operator.onLine = (line) => {
-			const { healthPort } = JSON.parse(line) as { healthPort?: number };
-			if (healthPort) resolve(healthPort);
-		};
-	});
+	const port = await freePort();
+	world.startOperator(undefined, { env: { HEALTH_PORT: String(port) } });
+	const health = `http://127.0.0.1:${port}`;
 	const ready = async () => {
-		const answer = await fetch(`http://127.0.0.1:${await healthPort}/readyz`);
+		const answer = await fetch(`${health}/readyz`);
 		return [answer.status, await answer.text()];
 	};
 	await world.apply(
@@ -66,7 +66,11 @@ test("on another cluster's etcd no route goes, until a person says that all is r
 		expect.stringContaining("tidemill restore --complete"),
 	]);
 
-	const word = ["restore", "--complete", "--namespace", account];
+	expect(await firing(await scrape(health))).toContain(alert);
+	const word = commandsIn(runbookOf(alert), { "tidemill-system": account })
+		.find((command) => command.startsWith("tidemill restore"))!
+		.split(" ")
+		.slice(1);
 	const { exitCode, stderr } = await world.runCommand(...word).ended;
 	expect([exitCode, stderr]).toEqual([0, ""]);
 	const found = await world.client.get(kinds.namespace, "kube-system");
@@ -75,6 +79,7 @@ test("on another cluster's etcd no route goes, until a person says that all is r
 		expect(await mark()).toEqual({ cluster: found!.metadata.uid });
 		expect(await ready()).toEqual([200, "ok\n"]);
 	}, soon);
+	expect(await firing(await scrape(health))).not.toContain(alert);
 
 	// From then on what goes is closed at once, also the last one.
 	await world.client.delete(sourceKind, "orders", account);

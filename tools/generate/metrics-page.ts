@@ -1,4 +1,5 @@
 import { Registry } from "prom-client";
+import { RequestMetrics } from "../../api/http/request-metrics.ts";
 import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { CompactionMetrics } from "../../ingest/lake/compaction/metrics.ts";
 import { notifyMetrics } from "../../ingest/notify/deliverer.ts";
@@ -7,6 +8,7 @@ import {
 	type ObservedInformers,
 	OperatorMetrics,
 } from "../../operator/metrics.ts";
+import { ServerClock } from "../../packages/kube/client/server-clock.ts";
 import { registerKubeMetrics } from "../../packages/kube/metrics.ts";
 import { observeBacklogs } from "../../packages/service/backlog-metrics.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
@@ -49,9 +51,15 @@ export const metricTables: Record<string, () => string> = {
 			{ namesOf: () => [] },
 			() => false,
 			() => 0,
+			new ServerClock(),
 		);
 		observeCertificates(operator, []);
 		return metricTable(operator);
+	},
+	"api/http/request-metrics.ts": () => {
+		const api = new Registry();
+		new RequestMetrics(api);
+		return metricTable(api);
 	},
 	"packages/kube/metrics.ts": () => {
 		const kube = new Registry();

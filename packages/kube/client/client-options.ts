@@ -1,9 +1,7 @@
 import type { KubeObject } from "../resource.ts";
-import type { QueryParameters } from "./transport.ts";
+import type { QueryParameters, TransportOptions } from "./transport.ts";
 
-export interface KubeClientOptions {
-	/** Names this client in the apiserver's audit log. */
-	userAgent?: string;
+export interface KubeClientOptions extends TransportOptions {
 	/** Bounds the time to a whole answer. Default 30 s. Watches have no such bound. */
 	requestTimeoutMs?: number;
 	/** Called before every write. When it throws, the write is not sent. */

@@ -63,7 +63,7 @@ export class KubeClient {
 		options: KubeClientOptions = {},
 	): KubeClient {
 		const access = configAccess(kubeConfig);
-		return new KubeClient(new Transport(access, options.userAgent), options);
+		return new KubeClient(new Transport(access, options), options);
 	}
 
 	/** Returns undefined when there is no such object. */

@@ -30,7 +30,7 @@ export function tokenClients(
 				};
 			},
 		};
-		return new KubeClient(new Transport(access, options.userAgent), options);
+		return new KubeClient(new Transport(access, options), options);
 	};
 }
 

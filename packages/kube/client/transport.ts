@@ -39,14 +39,34 @@ export type QueryParameters = Record<
 	string | number | boolean | undefined
 >;
 
+export interface TransportOptions {
+	/** Names this client in the apiserver's audit log. */
+	userAgent?: string | undefined;
+	/** Called with the head of each answer. */
+	onAnswer?: ((head: AnswerHead) => void) | undefined;
+}
+
+/** What the head of an answer says beside its status. */
+export interface AnswerHead {
+	/** The apiserver's clock (RFC 9110 §6.6.1). */
+	date: string | undefined;
+	/** From the request to the head, in milliseconds. */
+	tookMs: number;
+}
+
 /** HTTP to one apiserver over kept connections. */
 export class Transport {
 	readonly #access: ClusterAccess;
 	readonly #userAgent: string;
+	readonly #onAnswer: TransportOptions["onAnswer"];
 
-	constructor(access: ClusterAccess, userAgent = "node") {
+	constructor(
+		access: ClusterAccess,
+		{ userAgent = "node", onAnswer }: TransportOptions = {},
+	) {
 		this.#access = access;
 		this.#userAgent = userAgent;
+		this.#onAnswer = onAnswer;
 	}
 
 	/** Sends the request and returns the whole answer. Throws like {@link open}. */
@@ -115,11 +135,14 @@ export class Transport {
 
 		const count = (code: string) =>
 			metrics.requests.inc({ code, method: request.method, host: server.host });
+		const sentMs = performance.now();
 		return new Promise((resolve, reject) => {
 			let answer: IncomingMessage | undefined;
 			const outgoing = (secure ? https : http).request(options, (got) => {
 				answer = got;
 				count(String(got.statusCode));
+				const { date } = got.headers;
+				this.#onAnswer?.({ date, tookMs: performance.now() - sentMs });
 				resolve(got);
 			});
 			// Once there is an answer, its reader must see the error.

@@ -180,6 +180,35 @@ test("a person who corrects the object needn't wait for the backoff", async () =
 	await running;
 });
 
+test("for how long a key has failed is told until it succeeds, also where people read of the refusal", async () => {
+	const failing: number[] = [];
+	const reconcile = vi.fn<Controller["reconcile"]>();
+	for (let i = 0; i < 3; i++) reconcile.mockRejectedValueOnce(refused());
+	reconcile.mockResolvedValue(undefined);
+	await refusedFor(
+		{ reconcile, reportRefusal: async () => undefined },
+		(loop) => failing.push(Math.round(loop.longestFailingMs / 1_000)),
+	);
+	// Refused three times, with up to 1, 2 and 4 seconds in between.
+	const longest = Math.max(...failing);
+	expect(longest).toBeGreaterThanOrEqual(2);
+	expect(failing.slice(1, longest + 1)).toEqual(
+		Array.from({ length: longest }, (_, index) => index + 1),
+	);
+	expect(failing.at(-1)).toBe(0);
+});
+
+test("a key whose report is refused, too, fails for as long as that goes on, and its metric says so", async () => {
+	const reconcile = async () => {
+		throw refused();
+	};
+	await refusedFor({ reconcile, reportRefusal: reconcile });
+	const { values } = await metrics.longestFailingSeconds.get();
+	expect(
+		values.find(({ labels }) => labels.name === "test")?.value,
+	).toBeGreaterThan(290);
+});
+
 test("what was deleted in the middle of a reconcile is no error", async () => {
 	const before = await counts();
 	const reconcile = vi.fn<Controller["reconcile"]>();
@@ -194,6 +223,8 @@ test("what was deleted in the middle of a reconcile is no error", async () => {
 	await refusedFor({ reconcile });
 	expect(reconcile).toHaveBeenCalledTimes(2);
 	expect(warn).not.toHaveBeenCalled();
+	const { values } = await metrics.longestFailingSeconds.get();
+	expect(values).toContainEqual({ labels: { name: "test" }, value: 0 });
 	expect((await counts()).error ?? 0).toBe(before.error ?? 0);
 });
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "../../service/log.ts";
 import { hasReason, type KubeApiError } from "../client/errors.ts";
-import { metrics } from "../metrics.ts";
+import { measureFailures, metrics } from "../metrics.ts";
 import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 import type { Informer } from "../watch/informer.ts";
 import { isRefusal, type Refusal, RefusalBackoffs } from "./refusals.ts";
@@ -94,6 +94,8 @@ export class ControllerLoop {
 	/** Keys whose last reconcile met a `Conflict` or `AlreadyExists`, because memory was older than the apiserver. */
 	readonly #outdated = new Set<string>();
 	readonly #refusals = new RefusalBackoffs();
+	/** Since when each key has failed or been refused something, by performance.now(), those that began first in front. */
+	readonly #failingSinceMs = new Map<string, number>();
 
 	constructor(
 		controller: Controller,
@@ -112,6 +114,13 @@ export class ControllerLoop {
 			{ controller: controller.name },
 			this.#workers,
 		);
+		measureFailures(controller.name, () => this.longestFailingMs);
+	}
+
+	/** For how long the key has failed that has done so longest, in milliseconds; 0 if none does. A key that only met a change is none. */
+	get longestFailingMs(): number {
+		const [sinceMs] = this.#failingSinceMs.values();
+		return sinceMs === undefined ? 0 : performance.now() - sinceMs;
 	}
 
 	/** How long the longest running reconcile has taken so far, in milliseconds; 0 when none runs. */
@@ -228,6 +237,8 @@ export class ControllerLoop {
 			const result = await this.#act(key, { now, signal, refusal });
 			this.#outdated.delete(text);
 			this.#queue.forget(text);
+			if (isDue && !(refusal && result?.isUnfinished))
+				this.#failingSinceMs.delete(text);
 			if (!isDue) this.#queue.addAfter(text, refusal.retryInMs);
 			else if (refusal && !result?.isUnfinished) {
 				this.#refusals.settle(text);
@@ -253,6 +264,8 @@ export class ControllerLoop {
 			// A shutdown is ordinary, and so is a stale read, unless memory stays behind.
 			const isStale = isOutdated && !staysBehind;
 			const isOrdinary = isStale || signal.aborted;
+			if (!isStale && !this.#failingSinceMs.has(text))
+				this.#failingSinceMs.set(text, performance.now());
 			if (this.#refusals.get(text))
 				// Its readers read of it.
 				this.#log.info(
