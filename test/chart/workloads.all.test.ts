@@ -139,6 +139,14 @@ test("probes and the number of former revisions are as the values say", async ()
 		expect(spec).not.toHaveProperty("revisionHistoryLimit");
 });
 
+test("each process of Tidemill asks for room on its node's disk, so that none is evicted for what it writes", async () => {
+	const objects = await render(tryOut);
+	for (const component of ["receive", "archive", "operator", "api", "notify"])
+		expect(podOf(objects, component).containers[0]!.resources).toMatchObject({
+			requests: { "ephemeral-storage": expect.stringMatching(/^\d+[MG]i$/) },
+		});
+});
+
 test("the Pod of helm test goes where setup's goes", async () => {
 	const objects = await renderEach(["setup"], scheduling);
 	expect(ofKind(objects, "Pod")[0]!.spec).toMatchObject(scheduling);

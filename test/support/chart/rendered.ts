@@ -77,6 +77,7 @@ interface RenderedContainer {
 	/** `Always` of an initial container that runs beside the others. */
 	restartPolicy?: string;
 	args: string[];
+	ports?: { name: string; containerPort: number }[];
 	env: { name: string; value?: string }[];
 	volumeMounts: object[];
 	securityContext?: object;
