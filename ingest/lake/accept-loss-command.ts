@@ -1,6 +1,6 @@
 import { countShards, withLedgerTools } from "./ledger-tools.ts";
 import { AcceptedLosses, type NamedObject } from "./missing/accepted-losses.ts";
-import { Verification } from "./missing/verification.ts";
+import { Verification } from "./verify/verification.ts";
 
 export interface AcceptLossOptions {
 	/** The Source's namespace. */

@@ -9,8 +9,8 @@ import type { Tombstones } from "../archive/write/tombstones.ts";
 import type { AddedLedgers } from "./addition/added-ledgers.ts";
 import { AdditionStore } from "./addition/addition-store.ts";
 import { withLedgerTools } from "./ledger-tools.ts";
-import { countShard } from "./missing/counted-shard.ts";
-import { type FolderFindings, Verification } from "./missing/verification.ts";
+import { countShard } from "./verify/counted-shard.ts";
+import { type FolderFindings, Verification } from "./verify/verification.ts";
 
 /**
  * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts, releases and imports alone,

@@ -9,7 +9,7 @@ import { readArchiveSettings } from "../archive/settings.ts";
 import { NatsProgress } from "../archive/write/nats-progress.ts";
 import { Tombstones } from "../archive/write/tombstones.ts";
 import { AddedLedgers } from "./addition/added-ledgers.ts";
-import { type CountedShard, countShard } from "./missing/counted-shard.ts";
+import { type CountedShard, countShard } from "./verify/counted-shard.ts";
 
 /** What commands about the ledger work with: archive's settings, its bucket and NATS. They can run beside archive. */
 export interface LedgerTools {

@@ -1,6 +1,6 @@
 import { countShards, withLedgerTools } from "./ledger-tools.ts";
-import type { CutGap } from "./missing/counted-shard.ts";
-import { type FolderFindings, Verification } from "./missing/verification.ts";
+import type { CutGap } from "./verify/counted-shard.ts";
+import { type FolderFindings, Verification } from "./verify/verification.ts";
 
 export interface VerifyOptions {
 	output: "table" | "json";

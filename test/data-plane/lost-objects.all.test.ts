@@ -1,4 +1,4 @@
-// In make test: ingest/lake/missing/verification.test.ts
+// In make test: ingest/lake/verify/verification.test.ts
 import { createHash, randomUUID } from "node:crypto";
 import { Kvm } from "@nats-io/kv";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -17,13 +17,6 @@ import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { nameIn } from "../../wire/object-name.ts";
 import { AdditionStore } from "../addition/addition-store.ts";
 import { CompactionStore } from "../compaction/record.ts";
-import { objectsOfShards, replacedNames } from "../objects/replacements.ts";
-import { RequestFailure } from "../request/errors.ts";
-import { DateLedgers } from "../retention/date-ledgers.ts";
-import {
-	type RetentionRecord,
-	RetentionStore,
-} from "../retention/source-retention.ts";
 import {
 	AcceptedLosses,
 	type EventFolder,
@@ -31,7 +24,14 @@ import {
 	keyOf,
 	type NamedObject,
 	type SourceDate,
-} from "./accepted-losses.ts";
+} from "../missing/accepted-losses.ts";
+import { objectsOfShards, replacedNames } from "../objects/replacements.ts";
+import { RequestFailure } from "../request/errors.ts";
+import { DateLedgers } from "../retention/date-ledgers.ts";
+import {
+	type RetentionRecord,
+	RetentionStore,
+} from "../retention/source-retention.ts";
 import type { CountedShard } from "./counted-shard.ts";
 
 /** What the bucket has of a date, and what it should have. */

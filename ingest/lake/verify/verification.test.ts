@@ -5,9 +5,9 @@ import type { CutRecord } from "../../archive/decide/cut.ts";
 import { Tombstones } from "../../archive/write/tombstones.ts";
 import { AdditionStore } from "../addition/addition-store.ts";
 import { CompactionStore } from "../compaction/record.ts";
+import { AcceptedLosses } from "../missing/accepted-losses.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import { RetentionStore } from "../retention/source-retention.ts";
-import { AcceptedLosses } from "./accepted-losses.ts";
 import { countShard } from "./counted-shard.ts";
 import { type FolderFindings, Verification } from "./verification.ts";
 
