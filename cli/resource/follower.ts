@@ -138,19 +138,29 @@ function againWith(
 
 /** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
 export function requireSuccess({ metadata, status = {} }: Run): void {
-	const { phase, rows = 0, dates, error } = status;
-	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
-	if (phase === "Succeeded") {
-		const unfit = unfitText(unfitColumns(status));
-		remark(
-			`Loaded ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${loaded}.\n${unfit && `${unfit}\n`}`,
-		);
-	} else
+	const { phase, error } = status;
+	if (phase === "Succeeded") remark(loadedText({ metadata, status }));
+	else
 		throw new CommandError(
 			error
 				? `${metadata.name} failed: ${error.message} (${error.code})`
 				: `${metadata.name} was cancelled.`,
 		);
+}
+
+/** A Run that finds nothing succeeds, and people then look for their events. */
+export function loadedText({
+	metadata,
+	status = {},
+}: Pick<Run, "metadata" | "status">): string {
+	const { rows = 0, dates } = status;
+	const loaded = dates ? ` of ${dates.start} to ${dates.end}` : "";
+	const unfit = unfitText(unfitColumns(status));
+	const text =
+		rows === 0
+			? `Loaded 0 rows: the pipeline's source has no events for it${loaded}. See what came and what was refused: tidemill sources list -n ${metadata.namespace}`
+			: `Loaded ${rows.toLocaleString("en")} ${rows === 1 ? "row" : "rows"}${loaded}.`;
+	return `${text}\n${unfit && `${unfit}\n`}`;
 }
 
 /** How a Run stands, as last seen. */

@@ -30,7 +30,11 @@ import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
 import { corsHeaders } from "./request/cors.ts";
-import { type RequestRefusal, refusals } from "./request/refusal.ts";
+import {
+	bodyTooLarge,
+	type RequestRefusal,
+	refusals,
+} from "./request/refusal.ts";
 import type { RefusedRequests } from "./request/refused-requests.ts";
 import {
 	type ChallengeAnswer,
@@ -148,8 +152,9 @@ export class WebhookRequest implements PendingEvent {
 			return;
 		}
 		this.#body.add(chunk);
-		if (admission.bytes > this.#head!.maxBodyBytes)
-			this.#refuse(refusals.BodyTooLarge);
+		const { maxBodyBytes } = this.#head!;
+		if (admission.bytes > maxBodyBytes)
+			this.#refuse(bodyTooLarge(maxBodyBytes));
 	}
 
 	#validateBody(): void {

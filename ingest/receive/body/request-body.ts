@@ -3,6 +3,7 @@ import { maxEventBodyBytes } from "../../wire/frame.ts";
 import type { ContentKind } from "../../wire/frame-event.ts";
 import { type LongWork, stepBytes } from "../admission/long-work.ts";
 import {
+	bodyTooLarge,
 	invalidJSON,
 	type RequestRefusal,
 	refusals,
@@ -157,7 +158,7 @@ function* fieldsText(
 			const part = Buffer.from(text);
 			text = "";
 			bytes += part.length;
-			if (bytes > maxEventBodyBytes) return refusals.BodyTooLarge;
+			if (bytes > maxEventBodyBytes) return bodyTooLarge(maxEventBodyBytes);
 			if (!take(part.length)) return refusals.Overloaded;
 			parts.push(part);
 		}

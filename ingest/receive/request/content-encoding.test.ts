@@ -96,9 +96,9 @@ describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
 
 	test("decompresses up to exactly the limit", async () => {
 		expect(await decompressed(encoding, compressed, body.length)).toEqual(body);
-		expect(await decompressed(encoding, compressed, body.length - 1)).toBe(
-			refusals.BodyTooLarge,
-		);
+		expect(
+			await decompressed(encoding, compressed, body.length - 1),
+		).toMatchObject({ code: "BodyTooLarge" });
 	});
 
 	test("takes memory for what it decompresses to, as it comes", async () => {
@@ -124,9 +124,9 @@ describe.each<[ContentEncoding, string, (bytes: Buffer) => Buffer]>([
 	test("refuses a bomb without decompressing all of it", async () => {
 		const bomb = compress(Buffer.alloc(16 * 1024 * 1024));
 		const before = process.memoryUsage().arrayBuffers;
-		expect([refusals.BodyTooLarge, refusals.CompressionTooHigh]).toContain(
-			await decompressed(encoding, bomb, 1_000_000),
-		);
+		expect(await decompressed(encoding, bomb, 1_000_000)).toMatchObject({
+			code: expect.stringMatching(/^(BodyTooLarge|CompressionTooHigh)$/),
+		});
 		expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(
 			8 * 1024 * 1024,
 		);

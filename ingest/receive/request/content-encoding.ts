@@ -7,7 +7,7 @@ import {
 	createInflateRaw,
 	createZstdDecompress,
 } from "node:zlib";
-import { type RequestRefusal, refusals } from "./refusal.ts";
+import { bodyTooLarge, type RequestRefusal, refusals } from "./refusal.ts";
 
 export type ContentEncoding = "gzip" | "deflate" | "br" | "zstd";
 
@@ -77,7 +77,7 @@ export function decompress(
 			refuse(
 				maxBytes < maxBodyBytes
 					? refusals.CompressionTooHigh
-					: refusals.BodyTooLarge,
+					: bodyTooLarge(maxBodyBytes),
 			);
 		else if (take(part.length)) parts.push(part);
 		else refuse(refusals.Overloaded);

@@ -186,6 +186,22 @@ export function because(
 	return { ...refusal, cause };
 }
 
+/** What a Source may set as spec.webhook.maxBodyBytes: the CRD's maximum. */
+export const largestBodyBytes = 4 * 1024 * 1024;
+
+/** Says how large a body may be. @param maxBodyBytes of the Source. */
+export function bodyTooLarge(maxBodyBytes: number): RequestRefusal {
+	const most = `${maxBodyBytes.toLocaleString("en")} bytes that this source accepts. Send a smaller one`;
+	const more =
+		maxBodyBytes < largestBodyBytes
+			? `, or raise spec.webhook.maxBodyBytes, to ${largestBodyBytes} at most.`
+			: ": no source accepts more.";
+	return {
+		...refusals.BodyTooLarge,
+		message: `The body is larger than the ${most}${more}`,
+	};
+}
+
 /** Says where the mistake is. It tells what is expected there, not what stands there: bodies need a right of their own. */
 export function invalidJSON({
 	line,

@@ -139,7 +139,11 @@ test.each<
 	],
 	[
 		"a body beyond the limit",
-		refusals.BodyTooLarge,
+		{
+			...refusals.BodyTooLarge,
+			message:
+				"The body is larger than the 10 bytes that this source accepts. Send a smaller one, or raise spec.webhook.maxBodyBytes, to 4194304 at most.",
+		},
 		{ maxBodyBytes: 10 },
 		{ ...json, "content-length": "11" },
 	],

@@ -19,6 +19,7 @@ import type {
 } from "./presented-signature.ts";
 import {
 	because,
+	bodyTooLarge,
 	methodNotAllowed,
 	type RequestRefusal,
 	refusals,
@@ -91,7 +92,7 @@ export function validateHead(
 	if (form && "status" in form) return form;
 	const maxBodyBytes = Math.min(route.maxBodyBytes, maxEventBodyBytes);
 	if (Number(headers["content-length"]) > maxBodyBytes)
-		return refusals.BodyTooLarge;
+		return bodyTooLarge(maxBodyBytes);
 	return {
 		route,
 		signature,

@@ -27,8 +27,8 @@ const defaultEngine = "MergeTree";
 /** The failures of Jobs that only ClickHouse has. */
 export const clickHouseErrors = {
 	ClickHouseUnavailable: passing(
-		"The table has the old rows of each day or the new ones. Check that the Job's network can reach the Destination's spec.clickHouse.url, and that the server runs.",
-		"Check that the network can reach spec.clickHouse.url, and that the server runs.",
+		"The table has the old rows of each day or the new ones. Start the server, or correct the Destination's spec.clickHouse.url; or let the Job's network reach it.",
+		"Start the server, or correct spec.clickHouse.url; or let the network reach it.",
 	),
 	ClickHouseNotSpoken: permanent(
 		"Set the Destination's spec.clickHouse.url to the HTTP interface of a ClickHouse server, which has port 8123 or 8443 as a rule.",
@@ -49,7 +49,7 @@ export const clickHouseErrors = {
 		"Whoever may change the Secret that the Destination's spec.clickHouse.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",
 	),
 	CertificateRefused: permanent(
-		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.clickHouse.caSecretRef names, or correct its spec.clickHouse.url.",
+		"If no trusted authority has signed it, put the certificate of the one that has into the Secret that the Destination's spec.clickHouse.caSecretRef names. If it is for other names, set spec.clickHouse.url to one of them. If it has expired, renew it at the server.",
 	),
 	CredentialsRefused: permanent(
 		"Put the user's name and password into the keys `username` and `password` of the Secret that the Destination's spec.clickHouse.credentials.secretRef names.",

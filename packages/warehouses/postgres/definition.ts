@@ -34,8 +34,8 @@ const inSecret = { host: "host", port: "port", dbname: "database" } as const;
 /** The failures of Jobs that only Postgres has. */
 export const postgresErrors = {
 	PostgresUnavailable: passing(
-		"Each day in the table is the old one or the new one. Check that the Job's network can reach the server that the Destination names, and that it runs.",
-		"Check that the network can reach the server, and that it runs.",
+		"Each day in the table is the old one or the new one. Start the server, or correct the Destination's spec.postgres.host and port; or let the Job's network reach it.",
+		"Start the server, or correct spec.postgres.host and port; or let the network reach it.",
 	),
 	PostgresNotSpoken: permanent(
 		"Set the Destination's spec.postgres.host and port to those of a Postgres server.",
@@ -60,7 +60,7 @@ export const postgresErrors = {
 		"Whoever may change the Secret that the Destination's spec.postgres.credentials.secretRef names can say in its annotation tidemill.dev/hosts where its password may go.",
 	),
 	CertificateRefused: permanent(
-		"Put the certificate of the authority that signed the server's into the Secret that the Destination's spec.postgres.caSecretRef names; or correct spec.postgres.host. Whose certificate it is doesn't count with spec.postgres.sslMode: require, which encrypts alone.",
+		"If no trusted authority has signed it, put the certificate of the one that has into the Secret that the Destination's spec.postgres.caSecretRef names. If it is for other names, set spec.postgres.host to one of them. If it has expired, renew it at the server. Whose certificate it is doesn't count with spec.postgres.sslMode: require, which encrypts alone.",
 	),
 	EncryptionMissing: permanent(
 		"Turn TLS on at the server (ssl = on in postgresql.conf, with a certificate). Only for a server on the loopback, set the Destination's spec.postgres.sslMode to disable: events go unencrypted then.",

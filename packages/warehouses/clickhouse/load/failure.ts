@@ -1,4 +1,5 @@
 import { HostRefused } from "../../load/checked-host.ts";
+import { certificateFault, socketFault } from "../../load/connection-fault.ts";
 import { JobFailure, refusalWords } from "../../load/failure.ts";
 import { clickHouseErrors } from "../definition.ts";
 
@@ -113,8 +114,8 @@ export function connectionFailure(
 	return new ClickHouseFailure(
 		isCertificate ? "CertificateRefused" : "ClickHouseUnavailable",
 		isCertificate
-			? `The server's certificate isn't trusted: ${code}`
-			: `ClickHouse can't be reached at "${action}": ${code || (error.message === "Timeout error." ? "no answer in time" : error.name)}`,
+			? `The server's certificate isn't accepted: ${certificateFault(code)}`
+			: `ClickHouse can't be reached at "${action}": ${socketFault(code, error.message === "Timeout error." ? "no answer in time" : error.name)}`,
 		{ cause: error },
 	);
 }

@@ -1,6 +1,7 @@
 import pg from "pg";
 import { DuckDBRefusal } from "../../../duckdb/refusal.ts";
 import { HostRefused } from "../../load/checked-host.ts";
+import { certificateFault, socketFault } from "../../load/connection-fault.ts";
 import { JobFailure, refusalWords } from "../../load/failure.ts";
 import { postgresErrors } from "../definition.ts";
 import { AuthenticationRefused } from "./authentication.ts";
@@ -124,7 +125,7 @@ export function failureOf(error: unknown, server: string): unknown {
 	if (/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|ERR_OSSL/.test(code))
 		return new PostgresFailure(
 			"CertificateRefused",
-			`The certificate of ${server} isn't accepted: ${code}`,
+			`The certificate of ${server} isn't accepted: ${certificateFault(code)}`,
 			{ cause: error },
 		);
 	if (error.message === "The server does not support SSL connections")
@@ -150,7 +151,7 @@ export function failureOf(error: unknown, server: string): unknown {
 	if (isOfConnection(error))
 		return new PostgresFailure(
 			"PostgresUnavailable",
-			`Postgres at ${server} can't be reached: ${code || error.message}`,
+			`Postgres at ${server} can't be reached: ${socketFault(code, error.message)}`,
 			{ cause: error },
 		);
 	return error;
