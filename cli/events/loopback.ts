@@ -1,4 +1,4 @@
-import { lookup } from "node:dns";
+import dns from "node:dns";
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
@@ -50,7 +50,7 @@ export async function postToLoopback(
 const hostOf = (hostname: string) => hostname.replace(/^\[|\]$/g, "");
 
 const loopbackLookup: LookupFunction = (name, options, callback) =>
-	lookup(name, { ...options, all: true }, (error, all) => {
+	dns.lookup(name, { ...options, all: true }, (error, all) => {
 		if (error) return callback(error, []);
 		try {
 			requireOurs(

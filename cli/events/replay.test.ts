@@ -1,4 +1,4 @@
-import type { LookupAddress } from "node:dns";
+import dns, { type LookupAddress } from "node:dns";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,21 +10,19 @@ import { requestOf } from "./replay-request.ts";
 
 /** What names of the top-level domain `test` resolve to, one answer after the other. */
 const answers: string[][] = [];
-vi.mock("node:dns", async (original) => {
-	const dns = await original<typeof import("node:dns")>();
-	return {
-		...dns,
-		lookup(name: string, options: object, done: CallableFunction) {
-			if (!name.endsWith(".test"))
-				return dns.lookup(name, options, done as never);
-			const addresses = answers.shift() ?? [];
-			const all = addresses.map(
-				(address): LookupAddress => ({ address, family: 4 }),
-			);
-			done(null, all);
-		},
-	};
-});
+const { lookup } = dns;
+vi.spyOn(dns, "lookup").mockImplementation(((
+	name: string,
+	options: object,
+	done: CallableFunction,
+) => {
+	if (!name.endsWith(".test")) return lookup(name, options, done as never);
+	const addresses = answers.shift() ?? [];
+	const all = addresses.map(
+		(address): LookupAddress => ({ address, family: 4 }),
+	);
+	done(null, all);
+}) as never);
 
 const eventId = "019cb0c2-7b3c-7f4e-9a51-0d6b2a4f8c11";
 
@@ -170,11 +168,11 @@ test("with a secret from a file, standard input or a labelled Secret, an event i
 		expect(stdout, to).toContain(" 204 ");
 		expect(exitCode).toBe(0);
 	}
-	vi.spyOn(process, "stdin", "get").mockReturnValue(
-		Readable.from([`${secret}\n`]) as typeof process.stdin,
-	);
+	const stdin = vi
+		.spyOn(process, "stdin", "get")
+		.mockReturnValue(Readable.from([`${secret}\n`]) as typeof process.stdin);
 	const byStdin = await replaySigned(url, stripe, () => ["--secret-stdin"]);
-	vi.restoreAllMocks();
+	stdin.mockRestore();
 	expect(byStdin.stdout).toContain(" 204 ");
 	const ref = () => ["--secret-ref", "stripe-secret"];
 	const byRef = await replaySigned(url, stripe, ref);

@@ -136,8 +136,8 @@ export const controls: Control[] = [
 	{
 		name: "a body that grows beyond what its Source allows is stored",
 		file: "ingest/receive/webhook-request.ts",
-		find: `		if (admission.bytes > this.#head!.maxBodyBytes)
-			this.#refuse(refusals.BodyTooLarge);
+		find: `		if (admission.bytes > maxBodyBytes)
+			this.#refuse(bodyTooLarge(maxBodyBytes));
 `,
 		replace: "",
 		seenBy: {

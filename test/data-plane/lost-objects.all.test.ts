@@ -79,13 +79,15 @@ test("an object that is gone fails Runs, `verify` names it, and once its loss is
 	const name = `${stream}-${"2".padStart(20, "0")}.parquet`;
 	const words = ["shop", sourceKey, today, `events/${name}`, "1"].join("\t");
 	const acceptance = [
-		...["accept-loss", "--namespace", "shop", "--source", sourceKey],
+		...["--namespace", "shop", "--source", sourceKey],
 		...["--date", today],
 	];
 	const told = await ledger(archive, "verify");
 	expect(told).toMatchObject({ exitCode: 1 });
 	expect(told.stdout).toContain(`missing\t${words}\n`);
-	expect(told.stdout).toContain(`  tidemill ledger ${acceptance.join(" ")}\n`);
+	expect(told.stdout).toContain(
+		`  tidemill ledger accept-loss ${acceptance.join(" ")}\n`,
+	);
 	const document = await ledger(archive, "verify", "-o", "json");
 	expect(JSON.parse(document.stdout)).toMatchObject({
 		dates: [{ ...source, date: today, missing: [{ name, rows: 1 }] }],
@@ -99,7 +101,7 @@ test("an object that is gone fails Runs, `verify` names it, and once its loss is
 	// To count again is no person's word.
 	expect(await manifestOf(archive)).toMatchObject({ code: "ObjectMissing" });
 
-	expect(await ledger(archive, ...acceptance)).toMatchObject({
+	expect(await ledger(archive, "accept-loss", ...acceptance)).toMatchObject({
 		exitCode: 0,
 		stdout: expect.stringContaining("1 object with 1 events"),
 	});
@@ -113,7 +115,7 @@ test("an object that is gone fails Runs, `verify` names it, and once its loss is
 		exitCode: 0,
 		stdout: expect.stringContaining(`accepted\t${words}\n`),
 	});
-	expect(await ledger(archive, ...acceptance)).toMatchObject({
+	expect(await ledger(archive, "accept-loss", ...acceptance)).toMatchObject({
 		exitCode: 0,
 		stdout: expect.stringContaining("Nothing is missing"),
 	});
@@ -140,7 +142,7 @@ test("an object that is gone fails Runs, `verify` names it, and once its loss is
 	await running.flush();
 	const text = await store.getPart(keyOf(copy), "bytes=0-");
 	await store.putNew(keyOf(2), text!.bytes, "application/octet-stream");
-	await ledger(archive, ...acceptance);
+	await ledger(archive, "accept-loss", ...acceptance);
 	expect(await manifestOf(archive)).toMatchObject({
 		dates: [{ rows: 3, lost: { rows: 1 } }],
 	});

@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { readResourceSchemas } from "../../../crds/resource-schema.ts";
-import { bodyTooLarge, largestBodyBytes } from "./refusal.ts";
+import { readResourceSchemas } from "../crds/resource-schema.ts";
+import {
+	bodyTooLarge,
+	largestBodyBytes,
+} from "../ingest/receive/request/refusal.ts";
 
 test("a body over the limit is told the limit, and to raise it where it can be raised", () => {
 	const { schema } = readResourceSchemas().find(
