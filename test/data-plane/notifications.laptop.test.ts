@@ -225,7 +225,7 @@ test("notify fetches public keys for receive: by https, from an address that may
 	const server = createServer({ cert, key }, ({ url, headers }, response) => {
 		if (url === "/moved")
 			response.writeHead(302, { location: `https://${headers.host}/` }).end();
-		else response.end(url === "/long" ? "k".repeat(16_385) : "the key");
+		else response.end(url === "/long" ? "k".repeat(32_769) : "the key");
 	});
 	server.listen(0, "127.0.0.1");
 	await once(server, "listening");
@@ -247,7 +247,7 @@ test("notify fetches public keys for receive: by https, from an address that may
 	expect(await answerTo(`${base}/key`)).toEqual({ ok: true, text: "the key" });
 	for (const [url, reason] of [
 		[`${base}/moved`, "The answer has status 302."],
-		[`${base}/long`, "The answer is longer than 16384 bytes."],
+		[`${base}/long`, "The answer is longer than 32768 bytes."],
 		["https://10.0.0.1/key", /has an address that is not public/],
 		["https://169.254.169.254/key", /has an address that is not public/],
 	] as const)
