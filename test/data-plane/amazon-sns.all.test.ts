@@ -237,7 +237,7 @@ describe("public keys at a URL", () => {
 			"",
 		])
 			expect(await at(other)).toMatchObject(invalid);
-		expect(get).toHaveBeenCalledExactlyOnceWith(keyURL, 16_384);
+		expect(get).toHaveBeenCalledExactlyOnceWith(keyURL, 32_768);
 
 		// The first URL was unknown, too.
 		for (let n = 0; n < 10; n++)
