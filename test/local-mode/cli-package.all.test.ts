@@ -197,7 +197,8 @@ ${createPipeline}`);
 		});
 		await client.connect();
 		const { rows } = await client.query(query);
-		// Another file's pages make a table of this name in the same schema.
+		// Another file's pages make a table of this name in the same schema, and the schedule would make this one again.
+		await tidemill("tidemill pipelines delete payments");
 		await client.query("drop table payments");
 		await client.end();
 		expect(rows).toEqual([{ event_id: eventID, amount: "1999" }]);
