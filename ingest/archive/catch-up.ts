@@ -1,8 +1,10 @@
-import { jetstreamManager } from "@nats-io/jetstream";
+import { jetstreamManager, type StreamAPI } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { framesSubject } from "../../packages/contracts/nats.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { type CutRecord, inheritNumbers, lostCut } from "./decide/cut.ts";
+import { ofEarlierStreams } from "./decide/frame-numbers.ts";
+import { type FormerStream, formerStream } from "./decide/left-frames.ts";
 import { describeLoss } from "./decide/loss.ts";
 import { type ResumePosition, resume } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
@@ -26,6 +28,8 @@ export interface CutChain {
 	head: CutRecord | undefined;
 	/** Frame numbers that the shard's earlier streams left behind. */
 	inherited: CutRecord["processes"];
+	/** Before the first cut: the stream before this one, if it may have held more than was cut. */
+	former?: FormerStream;
 }
 
 /**
@@ -77,9 +81,13 @@ export async function catchUp(
 		if (cut.stream !== stream)
 			inherited = inheritNumbers([{ processes: inherited }, cut]);
 	}
+	inherited = ofEarlierStreams(inherited);
 	const head = newest.get(stream);
 	newest.delete(stream);
 	const ofOthers = [...newest.values()];
+	const former = head
+		? undefined
+		: (before?.former ?? (await formerOf(streams, ofOthers)));
 	const atHead = await readStreamAt(streams, stream, head?.last);
 	const subject = framesSubject(shard);
 	const next = (head?.last ?? 0) + 1;
@@ -113,9 +121,22 @@ export async function catchUp(
 	for (const cut of ofOthers) ledger.learn(cut);
 	if (head && !position.unfinished) ledger.learn(head);
 	ledger.lose(losses);
+	// Until a cut says so, or receive says what was in it.
+	if (former) ledger.miss(former);
 	if (firstSequence < position.from)
 		await streams.purge(stream, { seq: position.from });
 	ledger.forgetDeleted();
+	const chain = { stream, head, inherited, ...(former && { former }) };
 	const { lastSequence } = atHead;
-	return { chain: { stream, head, inherited }, position, lastSequence };
+	return { chain, position, lastSequence };
+}
+
+/** The latest of the other streams, unless NATS still has it and all of it is cut. */
+async function formerOf(
+	streams: StreamAPI,
+	ofOthers: readonly CutRecord[],
+): Promise<FormerStream | undefined> {
+	const former = formerStream(ofOthers);
+	const there = former && (await sequencesOf(streams, former.stream));
+	return there && there.lastSequence <= former.last ? undefined : former;
 }

@@ -4,7 +4,13 @@ import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import type { CutGroup, CutRecord } from "./decide/cut.ts";
-import { type CutLoss, describeLoss, type Loss } from "./decide/loss.ts";
+import type { StreamsLeft } from "./decide/left-frames.ts";
+import {
+	type CutLoss,
+	describeLoss,
+	describeUntold,
+	type Loss,
+} from "./decide/loss.ts";
 import { PositionLost } from "./read/frame-queue.ts";
 import type { Tombstones } from "./write/tombstones.ts";
 
@@ -63,9 +69,15 @@ export async function settleCut(
 /** Tells the log. The metric and the ledger follow from the records. */
 export function reportLosses(
 	shard: number,
-	{ stream, losses = [] }: { stream: string; losses?: readonly Loss[] },
+	{
+		stream,
+		losses = [],
+		left,
+	}: { stream: string; losses?: readonly Loss[]; left?: StreamsLeft },
 	log: Logger,
 ): void {
+	for (const untold of left?.untold ?? [])
+		log.error({ shard, stream, untold }, `ALARM: ${describeUntold(untold)}`);
 	for (const loss of losses)
 		log.error(
 			{ shard, stream, loss },

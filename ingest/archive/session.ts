@@ -12,11 +12,13 @@ import {
 	groupEvents,
 	isLost,
 	numbersOf,
+	type OtherStreams,
 	type StreamFrame,
 } from "./decide/cut.ts";
 import { verifyStream } from "./decide/resume.ts";
 import type { ShardLedger } from "./ledger/shard-ledger.ts";
 import { type CutLossStore, reportLosses, settleCut } from "./losses.ts";
+import { ChainOutdated, otherStreams } from "./other-streams.ts";
 import type { FlushRequests } from "./read/flush-requests.ts";
 import {
 	cutBytes,
@@ -36,6 +38,7 @@ import {
 	readFrameHeader,
 	readStreamAt,
 	type StreamSettings,
+	sequencesOf,
 } from "./read/shard-stream.ts";
 import { CutConflict } from "./read/standby.ts";
 import type {
@@ -88,6 +91,8 @@ export class ShardSession {
 	readonly #keys: IdempotencyBucket;
 	readonly #wait: FrameWait;
 	#chain: CutChain;
+	#isChainOutdated = false;
+	readonly #openedAtMs = performance.now();
 	/** A decided cut whose objects may not all be in the store. */
 	#unfinished: CutRecord | undefined;
 
@@ -147,9 +152,9 @@ export class ShardSession {
 		});
 	}
 
-	/** The cuts so far; the next session begins with them. */
-	get chain(): CutChain {
-		return this.#chain;
+	/** The cuts so far; the next session begins with them. Undefined if that one has to read them again. */
+	get chain(): CutChain | undefined {
+		return this.#isChainOutdated ? undefined : this.#chain;
 	}
 
 	/** Stream time of the oldest frame that was read and isn't archived. */
@@ -179,13 +184,16 @@ export class ShardSession {
 		});
 		const isAsked = (uncut: UncutFrames) =>
 			betweenCuts.some((work) => work.isDue(position(uncut)));
-		while (!(await untilCutIsDue(this.#wait, flushes, limits, isAsked)))
+		const readable = { isGone: false };
+		while (!(await this.#untilCutIsDue(isAsked, readable)))
 			for (const each of betweenCuts)
 				await each.work(position(this.#wait.queue.uncut), (source) =>
 					this.#readUncut(source),
 				);
 		const { stream, inherited } = this.#chain;
-		const cut = await this.#cutOf(this.#wait.queue.peek());
+		const read = [...this.#wait.queue.peek()];
+		const others = await this.#others(read);
+		const cut = await this.#cutOf(read, others, readable.isGone);
 		flushes.decided(cut.last, cut.groups.length, performance.now());
 		const decided = await cuts.decide(cut);
 		this.#chain = { stream, head: decided, inherited };
@@ -195,17 +203,64 @@ export class ShardSession {
 		return decided;
 	}
 
-	/** The cut of these frames, or of as many of the first as NATS has room to settle the keys of. */
-	async #cutOf(read: readonly StreamFrame[]): Promise<CutRecord> {
+	/**
+	 * The cut of these frames, or of as many of the first as NATS has room to settle the keys of.
+	 * @param isGone Whether NATS has the stream no more, and so may have no keys.
+	 */
+	async #cutOf(
+		read: readonly StreamFrame[],
+		others: OtherStreams,
+		isGone: boolean,
+	): Promise<CutRecord> {
 		const { stream, head, inherited } = this.#chain;
-		const all = decideCut(stream, head?.processes ?? inherited, read);
+		const known = head?.processes ?? inherited;
+		const all = decideCut(stream, known, read, others);
 		try {
 			return await withoutRepeats(this.#keys, all, read);
 		} catch (error) {
+			// Better an event twice than never.
+			if (isGone) return all;
 			if (!(error instanceof NoRoomForKeys)) throw error;
 			const before = read.filter((frame) => frame.sequence < error.sequence);
 			if (before.length === 0) throw error;
-			return this.#cutOf(before);
+			return this.#cutOf(before, others, isGone);
+		}
+	}
+
+	/**
+	 * As {@link untilCutIsDue}. What was read of a stream becomes a cut, too, once NATS has it no more or doesn't answer: nobody may
+	 * be able to read it again.
+	 */
+	async #untilCutIsDue(
+		isAsked: (uncut: UncutFrames) => boolean,
+		readable: { isGone: boolean },
+	): Promise<boolean> {
+		const { flushes, limits, connection, signal } = this.#options;
+		try {
+			return await untilCutIsDue(this.#wait, flushes, limits, isAsked);
+		} catch (error) {
+			if (signal.aborted || this.#wait.queue.uncut.frames === 0) throw error;
+			const { streams } = await jetstreamManager(connection, {
+				checkAPI: false,
+			});
+			const state = await sequencesOf(streams, this.#chain.stream).catch(
+				() => "away" as const,
+			);
+			if (state !== undefined && state !== "away") throw error;
+			readable.isGone = state === undefined;
+			return true;
+		}
+	}
+
+	async #others(read: readonly StreamFrame[]): Promise<OtherStreams> {
+		const { maxAgeMs } = this.#options.limits;
+		const openedAtMs = this.#openedAtMs;
+		const options = { ...this.#options, openedAtMs, maxAgeMs };
+		try {
+			return await otherStreams(read, this.#chain, options);
+		} catch (error) {
+			this.#isChainOutdated = error instanceof ChainOutdated;
+			throw error;
 		}
 	}
 

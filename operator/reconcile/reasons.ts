@@ -118,6 +118,8 @@ export const reasons = {
 				"NATS lost frames that it had acknowledged, of the shard that holds the Source's events. The condition says how many and when, and goes when those days can't be loaded any more. [What to do](errors.md#losses).",
 			LossAccepted:
 				"Objects with events of the Source are gone from the bucket, and an administrator has accepted that for good with `tidemill ledger accept-loss`. The condition says how many events of which dates, and goes when those days can't be loaded any more. [What to do](errors.md#objects-that-are-gone).",
+			LossUnknown:
+				"A stream of the shard that holds the Source's events is gone from NATS, and a receive process that had stored frames there is gone, too, or hasn't stored any since. So nobody can say how many frames were lost since the time in the message. [What to do](errors.md#losses).",
 		},
 	},
 	Destination: {

@@ -692,3 +692,28 @@ test("every Source of a shard that lost frames says so, until those days can't b
 	// While the ledger can't be read, the condition stays.
 	expect(conditionsWith([])).toBeUndefined();
 });
+
+test("a Source whose shard lost a stream that nobody had counted says since when events may be lost, beside what is counted", () => {
+	const unknownSince = "2026-03-01T11:58:00.000Z";
+	const findingIn = (lostFrames: Record<string, number>) =>
+		statusIn(
+			decide(
+				stateWith({
+					shardStates: [{ version: 1, shard: 0, lostFrames, unknownSince }],
+				}),
+				now,
+			),
+		)?.conditions?.[1];
+	const unknown = findingIn({})!;
+	expect(unknown).toMatchObject({
+		...{ type: "EventsLost", status: "True", reason: "LossUnknown" },
+		message: expect.stringContaining(
+			`unknown how many frames were lost of shard 0, which this Source shares, since ${unknownSince}`,
+		),
+	});
+	expect(unknown.message).not.toContain("acknowledged and lost");
+	const both = findingIn({ "2026-02-28": 2 })!;
+	expect(both.reason).toBe("FramesLost");
+	expect(both.message).toContain("2 on 2026-02-28");
+	expect(both.message).toContain(unknownSince);
+});

@@ -195,15 +195,27 @@ export function lossesFindingOf(
 			? [`of shard ${shard}, which this Source shares: ${days.join(", ")}`]
 			: [];
 	});
-	if (frames.length === 0)
+	const unknown = shards.flatMap(({ shard, unknownSince }) =>
+		unknownSince
+			? [`of shard ${shard}, which this Source shares, since ${unknownSince}`]
+			: [],
+	);
+	if (frames.length + unknown.length === 0)
 		return accepted === undefined
 			? undefined
 			: { status: "True", reason: "LossAccepted", message: accepted };
-	const message = `NATS acknowledged and lost frames ${frames.join("; ")}. Events of this Source may be among them. Archive goes on without them; its log says which they are.`;
+	const told = [
+		frames.length > 0 &&
+			`NATS acknowledged and lost frames ${frames.join("; ")}.`,
+		unknown.length > 0 &&
+			`A stream in NATS is gone, and it is unknown how many frames were lost ${unknown.join("; ")}.`,
+		"Events of this Source may be among them. Archive goes on without them; its log says which they are.",
+		accepted,
+	];
 	return {
 		status: "True",
-		reason: "FramesLost",
-		message: [message, accepted].filter(Boolean).join(" "),
+		reason: frames.length > 0 ? "FramesLost" : "LossUnknown",
+		message: told.filter(Boolean).join(" "),
 	};
 }
 

@@ -113,6 +113,8 @@ export interface ShardState {
 	 * retained. A frame is one to some thousand events of any Sources of the shard.
 	 */
 	lostFrames: Record<UtcDate, number>;
+	/** Nobody can say how many frames were lost that were stored since then, RFC 3339; absent when all are counted. */
+	unknownSince?: string;
 }
 
 /** The entry of the ledger bucket for a shard. No source key has a dot. */

@@ -135,6 +135,7 @@ const healthy: AlertSeries[] = [
 	series("archive_stream_up", { shard: "1" }, 1),
 	series("archive_lag_seconds", shard, 299),
 	series("archive_lost_frames", shard, 0),
+	series("archive_unknown_losses", shard, 0),
 	series("archive_backlog_bytes", shard, 590),
 	series("archive_backlog_limit_bytes", shard, 1_000),
 	series("receive_requests_total", { code: "OK" }, 0, 1_000),

@@ -199,6 +199,15 @@ test("the later of two cuts is the one that knows more, also if NATS's clock was
 	expect(inheritNumbers([most, early])).toEqual(most.processes);
 });
 
+test("a number that is counted as lost stays so, in whichever order the cuts are read", () => {
+	const gap = { from: 2, to: 2, sinceMs: noon };
+	const open = { highest: 3, holes: [gap], lastSeenMs: noon };
+	const counted = { ...open, holes: [{ ...gap, isLost: true as const }] };
+	const cuts = [{ processes: { p: open } }, { processes: { p: counted } }];
+	for (const order of [cuts, cuts.toReversed()])
+		expect(inheritNumbers(order)).toEqual({ p: counted });
+});
+
 test.each([1, 3 * 24, -1, -3 * 24])(
 	"a frame that is repeated after NATS's clock was set by %i hours is taken once, no number is lost for it, and nothing of that time stays when it is set back",
 	(hours) => {

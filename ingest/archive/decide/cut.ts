@@ -8,6 +8,7 @@ import {
 } from "../../../packages/contracts/utc-date.ts";
 import { type Frame, frameId } from "../../wire/frame.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
+import type { LeftFrames } from "../../wire/left-frames.ts";
 import { Alarm } from "./alarm.ts";
 import { deviationsOf } from "./deviations.ts";
 import {
@@ -17,6 +18,13 @@ import {
 	noteLost,
 	takeFrame,
 } from "./frame-numbers.ts";
+import {
+	type FormerStream,
+	type StreamsLeft,
+	type ToldStream,
+	takeLeft,
+	type UntoldStream,
+} from "./left-frames.ts";
 import { framesOf, type Loss, type SequencesLost } from "./loss.ts";
 
 /**
@@ -45,6 +53,8 @@ export interface CutRecord {
 	processes: Record<string, FrameNumbers>;
 	/** What was found to be lost with this cut. If it is the cut's own sequences, see {@link isLost}. */
 	losses?: Loss[];
+	/** Absent where nothing is said of other streams. */
+	left?: StreamsLeft;
 }
 
 /** An event's place in the stream: its frame's sequence, and its index in the frame. */
@@ -87,6 +97,16 @@ export interface StreamFrame {
 	timeMs: number;
 	bytes: number;
 	frame: Frame;
+	/** What its message says of streams that its process has left. */
+	left?: readonly LeftFrames[];
+}
+
+/** What is known of the shard's other streams when a cut is decided. */
+export interface OtherStreams {
+	/** Those that NATS still has: what they hold isn't lost. */
+	held: ReadonlySet<string>;
+	/** Before a stream's first cut: the one before it, if it may have held more than was cut. */
+	former?: FormerStream;
 }
 
 /**
@@ -97,8 +117,11 @@ export function decideCut(
 	stream: string,
 	known: CutRecord["processes"],
 	frames: readonly StreamFrame[],
+	others: OtherStreams = { held: new Set() },
 ): CutRecord {
-	const { processes, repeated, losses } = numbersOf(known, frames);
+	const numbers = numbersOf(known, frames);
+	const { repeated } = numbers;
+	const { processes, losses, left } = withLeft(stream, numbers, frames, others);
 	const firstFrame = frames[0]!;
 	const lastFrame = frames.at(-1)!;
 	return {
@@ -112,7 +135,69 @@ export function decideCut(
 		...contentsOf(groupEvents(frames, repeated)),
 		processes: forgetSilent(processes, lastFrame.timeMs),
 		...(losses.length > 0 && { losses }),
+		...(left && { left }),
 	};
+}
+
+/** The numbers with what the frames say of streams that are gone. */
+function withLeft(
+	stream: string,
+	numbers: Pick<CutRecord, "processes"> & { losses: Loss[] },
+	frames: readonly StreamFrame[],
+	{ held, former }: OtherStreams,
+): Pick<CutRecord, "processes" | "left"> & { losses: Loss[] } {
+	const processes = { ...numbers.processes };
+	const losses = [...numbers.losses];
+	const told: ToldStream[] = [];
+	const untold = new Map<string, UntoldStream>();
+	const said = frames.flatMap(({ timeMs, left = [] }) =>
+		left.map((of) => ({ ...of, timeMs })),
+	);
+	for (const { timeMs, ...of } of said) {
+		const { process } = of;
+		if (of.stream === stream) continue;
+		const taken = takeLeft(processes[process], of, timeMs);
+		const since = new Date(of.sinceMs).toISOString();
+		if (held.has(of.stream)) {
+			if (taken.lost.length === 0) continue;
+			const before = untold.get(of.stream);
+			untold.set(of.stream, {
+				stream: of.stream,
+				since: before && before.since < since ? before.since : since,
+				processes: [...(before?.processes ?? []), process],
+			});
+			continue;
+		}
+		processes[process] = taken.after;
+		const time = new Date(of.untilMs).toISOString();
+		let lost = 0;
+		for (const [from, to] of taken.lost) {
+			lost += to - from + 1;
+			losses.push({
+				kind: "frames",
+				...{ process, from, to, time },
+				...{ stream: of.stream, since },
+			});
+		}
+		told.push({
+			...{ stream: of.stream, process, last: of.lastSequence, since },
+			frames: lost,
+		});
+	}
+	if (former) {
+		const { last, ...rest } = former;
+		const isTold = (process: string) =>
+			told.some((of) => of.stream === former.stream && of.process === process);
+		const silent = former.processes.filter((process) => !isTold(process));
+		if (silent.length > 0)
+			untold.set(former.stream, { ...rest, processes: silent });
+	}
+	if (told.length + untold.size === 0) return { processes, losses };
+	const left: StreamsLeft = {
+		...(told.length > 0 && { told }),
+		...(untold.size > 0 && { untold: [...untold.values()] }),
+	};
+	return { processes, losses, left };
 }
 
 /** Which of the frames are repeated says the same before their cut and in it, whichever frames follow. */
@@ -218,8 +303,12 @@ export function inheritNumbers(
 
 function knowsMore(a: FrameNumbers, b: FrameNumbers): boolean {
 	if (a.highest !== b.highest) return a.highest > b.highest;
+	// A number is open, then counted as lost or filled.
 	const open = ({ holes }: FrameNumbers) =>
-		holes.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+		holes.reduce(
+			(sum, { from, to, isLost }) => sum + (to - from + 1) * (isLost ? 1 : 2),
+			0,
+		);
 	return open(a) <= open(b);
 }
 

@@ -7,6 +7,8 @@ export interface FrameNumbers {
 	lastSeenMs: number;
 	/** How many sequences the stream has lost since the process's latest frame, whosever frames they were. */
 	lostSequences?: number;
+	/** The process has published nothing in the stream that is cut now. */
+	isOfEarlierStream?: true;
 }
 
 /** Numbers from..to, both included. */
@@ -114,6 +116,18 @@ export function noteLost(
 			const lostSequences = (numbers.lostSequences ?? 0) + sequences;
 			return [process, { ...numbers, lostSequences }];
 		}),
+	);
+}
+
+/** What a shard's new stream begins with. */
+export function ofEarlierStreams(
+	processes: Record<string, FrameNumbers>,
+): Record<string, FrameNumbers> {
+	return Object.fromEntries(
+		Object.entries(processes).map(([process, numbers]) => [
+			process,
+			{ ...numbers, isOfEarlierStream: true },
+		]),
 	);
 }
 

@@ -1,4 +1,5 @@
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { UntoldStream } from "./left-frames.ts";
 
 /**
  * Frames whose senders were told that they are stored, and that can't come back. Archive reports them and goes on without
@@ -10,6 +11,10 @@ export type Loss = FramesLost | SequencesLost | ObjectsLost;
 export interface FramesLost extends FoundLoss {
 	kind: "frames";
 	process: string;
+	/** They were stored in this earlier stream of the shard, which is gone, between `since` and `time`. */
+	stream?: string;
+	/** RFC 3339. */
+	since?: string;
 }
 
 /** The stream lost its sequences from..to before they were archived. */
@@ -47,7 +52,10 @@ export interface LostGroup {
 interface FoundLoss {
 	from: number;
 	to: number;
-	/** When archive found it, RFC 3339; of frames, when they were due by the stream's time. */
+	/**
+	 * When archive found it, RFC 3339; of frames, when they were due by the stream's time, and of those that are lost with
+	 * their stream when receive had stored the last of them.
+	 */
 	time: string;
 }
 
@@ -64,12 +72,22 @@ export function describeLoss(loss: Loss): string {
 	const { from, to, time } = loss;
 	switch (loss.kind) {
 		case "frames":
+			if (loss.stream)
+				return `frames ${from} to ${to} of receive process ${loss.process} were lost with stream ${loss.stream}; they were stored between ${loss.since} and ${time}`;
 			return `frames ${from} to ${to} of receive process ${loss.process} never arrived and weren't voided; they were due at ${time}`;
 		case "sequences":
 			return `sequences ${from} to ${to} are gone from the stream and weren't archived; found at ${time}`;
 		case "objects":
 			return `sequences ${from} to ${to} are gone, and of their cut the bucket lacks ${describeGroups(loss.groups)}; found at ${time}`;
 	}
+}
+
+/** What a person reads about a stream that is gone, of which nobody can say how much was in it. */
+export function describeUntold({
+	stream,
+	since,
+}: Pick<UntoldStream, "stream" | "since">): string {
+	return `stream ${stream} is gone or left, and it is unknown how many frames it held that were stored since ${since}`;
 }
 
 function describeGroups(groups: readonly LostGroup[]): string {

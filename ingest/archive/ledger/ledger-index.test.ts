@@ -431,3 +431,52 @@ test("what a cut adds to a date, or a loss takes from it, while its replaced obj
 		replaced: 1,
 	});
 });
+
+/** Cuts of streams that say something of stream `gone`, whose newest cut ends at sequence 4. */
+function afterGone(...said: NonNullable<CutRecord["left"]>[]): CutRecord[] {
+	return [
+		cut("gone", 1, 4, { "2026-03-01": 4 }),
+		...said.map((left, n) => ({ ...cut(`s${n}`, 1, 1, {}), left })),
+	];
+}
+
+const since = "2026-03-01T11:58:00.000Z";
+const untold = [{ stream: "gone", since, processes: ["a", "b"] }];
+
+function toldBy(process: string, last: number, frames: number) {
+	const of = { stream: "gone", process, last, since, frames };
+	return { told: [of] };
+}
+
+test("what a stream held that is gone is unknown until each of its processes has told, in whichever order the cuts are read", () => {
+	const cuts = afterGone({ untold }, toldBy("a", 4, 0), toldBy("b", 4, 0));
+	expect(indexOf(...cuts.slice(0, 3)).unknownSince).toBe(since);
+	for (const order of [cuts, cuts.toReversed()]) {
+		const { unknownSince, unknownStreams } = indexOf(...order);
+		expect({ unknownSince, unknownStreams }).toEqual({
+			...{ unknownSince: undefined, unknownStreams: 0 },
+		});
+	}
+});
+
+test("frames that nobody counts, and that were stored before one that somebody tells of, are unknown", () => {
+	const through = (last: number, ...frames: number[]) =>
+		indexOf(...afterGone(...frames.map((count) => toldBy("a", last, count))));
+	expect(through(6, 2).unknownSince).toBeUndefined();
+	expect(through(7, 2).unknownSince).toBe(since);
+	// Told in two parts.
+	expect(through(7, 2, 1).unknownSince).toBeUndefined();
+});
+
+test("a loss that nobody has counted is forgotten with its date", () => {
+	const dates = Array.from({ length: 60 }, (_, day) =>
+		addDays("2026-03-02", day),
+	);
+	const index = indexOf(...afterGone({ untold }));
+	const unknown = daily(...dates).map((each) => {
+		index.add(each);
+		return index.unknownStreams;
+	});
+	expect(unknown[0]).toBe(1);
+	expect(unknown.at(-1)).toBe(0);
+});

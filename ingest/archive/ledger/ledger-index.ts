@@ -15,6 +15,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import type { ToldStream, UntoldStream } from "../decide/left-frames.ts";
 import { type CutLoss, framesOf, type Loss } from "../decide/loss.ts";
 import { DateObjects, type ReplacingOutput } from "./date-objects.ts";
 
@@ -67,6 +68,9 @@ export interface IndexContents {
 	sources: Iterable<IndexedSource>;
 	days: Iterable<UtcDate>;
 	lostFrames: Iterable<[UtcDate, number]>;
+	/** Both are absent in the snapshots of earlier versions. */
+	missing?: readonly UntoldStream[];
+	told?: readonly ToldStream[];
 }
 
 /**
@@ -82,6 +86,10 @@ export class LedgerIndex {
 	/** The latest {@link daysHeld} days of cuts with events, ascending. */
 	#days: UtcDate[] = [];
 	readonly #lostFrames = new Map<UtcDate, number>();
+	/** Streams that may have held frames that nobody has counted. */
+	readonly #missing = new Map<string, UntoldStream>();
+	/** What processes have said of them, by stream and process. Cuts of different streams come in any order. */
+	readonly #told = new Map<string, Map<string, ToldStream>>();
 	#archivedThrough: string | undefined;
 	readonly #now: () => number;
 
@@ -93,7 +101,10 @@ export class LedgerIndex {
 	/** Restores an index from a snapshot. */
 	static of(contents: IndexContents, now = Date.now): LedgerIndex {
 		const { newestOfStream, sources, days, lostFrames } = contents;
+		const { missing = [], told = [] } = contents;
 		const index = new LedgerIndex(now);
+		for (const stream of missing) index.miss(stream);
+		for (const of of told) index.#hear(of);
 		for (const [date, count] of lostFrames) index.#lostFrames.set(date, count);
 		for (const [stream, ends] of newestOfStream)
 			index.#newestOfStream.set(stream, ends);
@@ -125,13 +136,74 @@ export class LedgerIndex {
 		return this.#lostFrames;
 	}
 
+	/** Since when frames may be lost that nobody has counted, RFC 3339. */
+	get unknownSince(): string | undefined {
+		return this.#uncounted[0]?.since;
+	}
+
+	/** How many streams may have held them. */
+	get unknownStreams(): number {
+		return this.#uncounted.length;
+	}
+
+	get missing(): readonly UntoldStream[] {
+		return [...this.#missing.values()];
+	}
+
+	get told(): readonly ToldStream[] {
+		return [...this.#told.values()].flatMap((ofStream) => [
+			...ofStream.values(),
+		]);
+	}
+
+	/** The streams that nobody knows all of: some process is silent, or they held more than is cut and counted. */
+	get #uncounted(): { since: string }[] {
+		const streams = new Set([...this.#missing.keys(), ...this.#told.keys()]);
+		return [...streams]
+			.flatMap((stream) => {
+				const told = this.#told.get(stream) ?? new Map<string, ToldStream>();
+				const missing = this.#missing.get(stream);
+				let last = this.#newestOfStream.get(stream)?.last ?? 0;
+				for (const { frames } of told.values()) last += frames;
+				const isKnown =
+					(missing?.processes ?? []).every((process) => told.has(process)) &&
+					[...told.values()].every((of) => of.last <= last);
+				const since =
+					missing?.since ?? [...told.values()].map((of) => of.since).sort()[0]!;
+				return isKnown ? [] : [{ since }];
+			})
+			.sort((a, b) => (a.since < b.since ? -1 : 1));
+	}
+
+	/** It isn't known what this stream held, until its processes have said it. */
+	miss({ stream, since, processes }: UntoldStream): void {
+		const before = this.#missing.get(stream);
+		this.#missing.set(stream, {
+			stream,
+			since: before ? earlier(before.since, since) : since,
+			processes: [...new Set([...(before?.processes ?? []), ...processes])],
+		});
+	}
+
+	#hear(told: ToldStream): void {
+		const ofStream = this.#told.get(told.stream) ?? new Map();
+		this.#told.set(told.stream, ofStream);
+		const before = ofStream.get(told.process);
+		ofStream.set(told.process, {
+			...told,
+			frames: told.frames + (before?.frames ?? 0),
+		});
+	}
+
 	/** Adds a cut whose objects are all in the store. Each stream's cuts come in order; a known cut is ignored. */
 	add(cut: CutRecord): void {
 		const { stream, first, last, groups, lastFrame, losses = [] } = cut;
-		const { deviations = [] } = cut;
+		const { deviations = [], left } = cut;
 		if (last <= (this.#newestOfStream.get(stream)?.last ?? 0)) return;
 		this.#newestOfStream.set(stream, { first, last });
 		for (const loss of losses) this.#countLost(loss);
+		for (const untold of left?.untold ?? []) this.miss(untold);
+		for (const told of left?.told ?? []) this.#hear(told);
 		if (groups.length === 0) return;
 		const nowMs = this.#now();
 		this.#reach(lastFrame.time);
@@ -295,6 +367,12 @@ export class LedgerIndex {
 		for (const map of [this.#lostFrames, this.#changesOfDate, ...dated])
 			for (const date of map.keys())
 				if (this.#isForgotten(date)) map.delete(date);
+		const isOld = ({ since }: { since: string }) =>
+			this.#isForgotten(utcDate(Date.parse(since)));
+		for (const [stream, missing] of this.#missing)
+			if (isOld(missing)) this.#missing.delete(stream);
+		for (const [stream, told] of this.#told)
+			if ([...told.values()].every(isOld)) this.#told.delete(stream);
 	}
 
 	#isForgotten(date: UtcDate): boolean {

@@ -69,7 +69,7 @@ const minutes = (stream: string, from: number, to: number) =>
 
 /** All that an index knows now. */
 function contentsOf(index: LedgerIndex) {
-	const { newestOfStream, days, lostFrames } = index;
+	const { newestOfStream, days, lostFrames, missing, told } = index;
 	const objectsIn = (dates: IndexedSource["objects"]) =>
 		new Map(
 			[...dates].map(([date, objects]) => [
@@ -82,7 +82,8 @@ function contentsOf(index: LedgerIndex) {
 		objects: objectsIn(source.objects),
 		quarantined: objectsIn(source.quarantined),
 	}));
-	return structuredClone({ newestOfStream, days, lostFrames, sources });
+	const streams = { newestOfStream, missing, told };
+	return structuredClone({ ...streams, days, lostFrames, sources });
 }
 
 function keysIn(store: MemoryStore, part: string): string[] {
@@ -304,4 +305,20 @@ test("in place of a snapshot of 0.1, of whose version this archive reads none, c
 		'{"version":3}',
 	);
 	expect(await snapshots.newest(7)).toBeUndefined();
+});
+
+test("a restart knows of which streams it is unknown what they held, and who has told", async () => {
+	const { index, snapshots } = await archived(...minutes(old, 1, 3));
+	const since = "2026-03-01T12:00:00.000Z";
+	index.miss({ stream: "gone", since, processes: ["a", "b"] });
+	index.add({
+		...cut(now, 1),
+		left: {
+			told: [{ stream: "gone", process: "a", last: 0, since, frames: 0 }],
+		},
+	});
+	await snapshots.write(7, index);
+	const restored = (await snapshots.newest(7))!;
+	expect(contentsOf(restored)).toEqual(contentsOf(index));
+	expect(restored.unknownSince).toBe(since);
 });

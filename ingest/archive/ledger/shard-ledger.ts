@@ -1,6 +1,8 @@
+import type { ShardState } from "../../../packages/contracts/ledger.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { CutRecord } from "../decide/cut.ts";
+import type { UntoldStream } from "../decide/left-frames.ts";
 import type { CutLoss } from "../decide/loss.ts";
 import type { NatsProgress } from "../write/nats-progress.ts";
 import type { Tombstones } from "../write/tombstones.ts";
@@ -72,6 +74,11 @@ export class ShardLedger {
 		this.#losses = losses;
 		for (const loss of losses)
 			for (const source of this.index.lose(loss)) this.#unpublished.add(source);
+	}
+
+	/** It isn't known yet what this stream held. */
+	miss(stream: UntoldStream): void {
+		this.index.miss(stream);
 	}
 
 	/** Forgets the sources that were deleted since the last call. */
@@ -152,10 +159,16 @@ export class ShardLedger {
 	}
 
 	async #publishState(progress: NatsProgress): Promise<void> {
-		const lostFrames = Object.fromEntries(this.index.lostFrames);
-		const text = JSON.stringify(lostFrames);
+		const { lostFrames, unknownSince } = this.index;
+		const state: ShardState = {
+			version: 1,
+			shard: this.#shard,
+			lostFrames: Object.fromEntries(lostFrames),
+			...(unknownSince && { unknownSince }),
+		};
+		const text = JSON.stringify(state);
 		if (text === this.#publishedLosses) return;
-		await progress.setShard({ version: 1, shard: this.#shard, lostFrames });
+		await progress.setShard(state);
 		this.#publishedLosses = text;
 	}
 }

@@ -1,6 +1,7 @@
 import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import type { Deviations } from "../../../packages/contracts/ledger.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { ToldStream, UntoldStream } from "../decide/left-frames.ts";
 import { DateObjects, packedRun } from "./date-objects.ts";
 import {
 	type CutEnds,
@@ -23,6 +24,9 @@ export interface SnapshotRoot {
 	streams: [stream: string, ends: CutEnds][];
 	days: UtcDate[];
 	lostFrames: [UtcDate, number][];
+	/** Both are absent when empty, as in the snapshots of earlier versions. */
+	missing?: UntoldStream[];
+	told?: ToldStream[];
 	sources: SourceTotals[];
 	/** The keys of each date's parts. */
 	dates: [UtcDate, keys: string[]][];
@@ -65,6 +69,8 @@ export function captureRoot(index: LedgerIndex): Omit<SnapshotRoot, "dates"> {
 		streams: [...index.newestOfStream],
 		days: [...index.days],
 		lostFrames: [...index.lostFrames],
+		...(index.missing.length > 0 && { missing: [...index.missing] }),
+		...(index.told.length > 0 && { told: [...index.told] }),
 		sources: Array.from(
 			index.sources(),
 			({ objects, quarantined, deviations, ...totals }) => totals,

@@ -12,6 +12,7 @@ import {
 	readFrameTraces,
 	traceHeader,
 } from "../../wire/frame.ts";
+import { leftHeader, readLeft } from "../../wire/left-frames.ts";
 import { SharedFields } from "../../wire/shared-fields.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { StreamFrame } from "../decide/cut.ts";
@@ -203,6 +204,7 @@ export class FrameQueue {
 		const bytes = message.data.length;
 		const frame = readFrame(message.data, this.#shared, this.#stream, sequence);
 		if (this.#isTraced) noteTraces(frame, message);
+		const left = readLeft(message.headers?.values(leftHeader) ?? []);
 		this.#frames.push({
 			sequence,
 			timeMs: Math.floor(timestampNanos / 1e6),
@@ -210,6 +212,7 @@ export class FrameQueue {
 			readAtMs: performance.now(),
 			data: message.data,
 			frame,
+			...(left.length > 0 && { left }),
 		});
 		this.#count(frame);
 		this.#lastSequence = sequence;

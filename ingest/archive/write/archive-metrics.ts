@@ -15,6 +15,7 @@ export interface ObservedShard {
 		archivedThrough: string | undefined;
 		/** By date. */
 		lostFrames: ReadonlyMap<string, number>;
+		unknownStreams: number;
 	};
 }
 
@@ -128,6 +129,14 @@ export class ArchiveMetrics {
 			(gauge) => {
 				for (const { number, index } of shards())
 					gauge.set({ shard: number }, sumOf(index.lostFrames.values()));
+			},
+		);
+		observed(
+			"unknown_losses",
+			"Streams that are gone, in the retained days, and of which nobody can say how many frames they still held. 0 when each lost frame is counted.",
+			(gauge) => {
+				for (const { number, index } of shards())
+					gauge.set({ shard: number }, index.unknownStreams);
 			},
 		);
 		observed(

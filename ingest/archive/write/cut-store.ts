@@ -66,7 +66,10 @@ export class CutStore {
 	}
 
 	/** A stream's cuts in order, as {@link ofShard}: all of them, or those after one cut. */
-	ofStream(stream: string, after?: CutRecord): AsyncGenerator<CutRecord> {
+	ofStream(
+		stream: string,
+		after?: Pick<CutRecord, "first">,
+	): AsyncGenerator<CutRecord> {
 		const { keys } = this.#store;
 		const start = after && keys.cut(stream, after.first);
 		const listed = this.#store.list(keys.cutsOfStream(stream), start);

@@ -6,6 +6,7 @@ import {
 	type OutgoingFrame,
 	type PublishOutcome,
 } from "./frame-builder.ts";
+import type { StreamEnds } from "./left-frames.ts";
 
 /** An event that waits to be stored, and its sender, who is answered exactly once: when the event is stored or given up. */
 export interface PendingEvent extends EncodedEvent {
@@ -30,7 +31,7 @@ export interface FinishedFrame {
 }
 
 interface CommitterOptions extends FrameBuilderOptions {
-	/** {@link file://./frame-builder.ts FramePublisher.publish} */
+	/** {@link file://./shard-writer.ts FramePublisher.publish} */
 	publish(frame: OutgoingFrame): Promise<PublishOutcome>;
 	/** Runs a function after all input that is waiting now has been read. */
 	defer(run: () => void): void;
@@ -57,6 +58,8 @@ interface FrameInFlight extends OutgoingFrame {
 	/** When the oldest event was received. */
 	oldestMs: number;
 	builtAtMs: number;
+	/** The date then, milliseconds since the epoch. */
+	builtDateMs: number;
 	publishes: number;
 	/** When to publish it again; undefined during a publish. */
 	repeatAtMs: number | undefined;
@@ -85,6 +88,11 @@ export class Committer {
 	target(stream: string | undefined): void {
 		this.#stream = stream;
 		this.#buildSoon();
+	}
+
+	/** The stream was looked at: archive has taken what comes before its first sequence. */
+	inspected(ends: StreamEnds): void {
+		this.#builder.inspected(ends);
 	}
 
 	add(event: PendingEvent): void {
@@ -147,6 +155,7 @@ export class Committer {
 				Number.POSITIVE_INFINITY,
 			),
 			builtAtMs: this.#options.now(),
+			builtDateMs: date,
 			repeatAtMs: undefined,
 		};
 		void this.#publish(this.#frame);
@@ -182,7 +191,7 @@ export class Committer {
 		const { events, unanswered } = frame;
 		const bytes = frame.data.length;
 		if (outcome === "stored") {
-			this.#builder.stored();
+			this.#builder.stored(frame.sequence!, frame.builtDateMs);
 			this.#options.onStored?.(events);
 		} else this.#builder.voided();
 		// The next frame is built before the answers. The NATS client writes it in a microtask, so it goes out after them.

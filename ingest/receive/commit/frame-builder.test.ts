@@ -19,7 +19,7 @@ test("a frame takes the memory of an earlier one of the same size", () => {
 	const build = () => builder.build("s", [event(256 - 32)]).frame.data;
 	const first = build();
 	expect(first.buffer.byteLength).toBe(256);
-	builder.stored();
+	builder.stored(1, 0);
 	builder.reuse(first);
 	expect(build().buffer).toBe(first.buffer);
 });

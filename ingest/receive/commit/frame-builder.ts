@@ -5,6 +5,7 @@ import {
 	frameTrace,
 	maxFrameTraces,
 } from "../../wire/frame.ts";
+import { LeftStreams, StoredNumbers, type StreamEnds } from "./left-frames.ts";
 
 /** An event, encoded for a frame. */
 export interface EncodedEvent {
@@ -26,6 +27,10 @@ export interface OutgoingFrame {
 	data: Uint8Array;
 	/** Values of the message's header `Tidemill-Trace`; absent for none. */
 	traces?: readonly string[];
+	/** Values of the message's header `Tidemill-Left`; absent for none. */
+	left?: readonly string[];
+	/** Its place in the stream, once it is stored. */
+	sequence?: number;
 }
 
 /**
@@ -42,7 +47,7 @@ export interface FrameBuilderOptions {
 	maxFrameBytes: number;
 }
 
-/** After this many voided numbers in a row a new process id is cheaper than naming them all. */
+/** After this many voided numbers that archive may not know a new process id is cheaper than naming them all. */
 const maxVoided = 1_000;
 
 /** Each stream gets a process id of its own, whose frame numbers run from 1 and name every gap. */
@@ -50,6 +55,7 @@ interface Numbering {
 	stream: string;
 	process: string;
 	lastNumber: number;
+	known: StoredNumbers;
 	/** Numbers of frames that were refused or given up, for the next frame to name. */
 	voided: number[];
 }
@@ -58,6 +64,7 @@ interface Numbering {
 export class FrameBuilder {
 	readonly #options: FrameBuilderOptions;
 	#numbering: Numbering | undefined;
+	readonly #left = new LeftStreams();
 	readonly #memory = new FrameMemory();
 
 	constructor(options: FrameBuilderOptions) {
@@ -87,19 +94,38 @@ export class FrameBuilder {
 		for (const event of chosen) parts.push(...event.encoded);
 		const data = this.#memory.join(parts);
 		const traces = tracesOf(chosen);
-		const frame = { stream, process, number, data, ...(traces && { traces }) };
+		const left = this.#left.next(stream);
+		const frame: OutgoingFrame = {
+			...{ stream, process, number, data },
+			...(traces && { traces }),
+			...(left && { left }),
+		};
 		return { frame, events: chosen, rest };
 	}
 
-	/** The latest frame is stored, and so are the voided numbers that it names. */
-	stored(): void {
+	/**
+	 * The latest frame is stored, and so are the voided numbers that it names.
+	 * @param atMs milliseconds since the epoch.
+	 */
+	stored(sequence: number, atMs: number): void {
+		const { stream, known, lastNumber } = this.#numbering!;
 		this.#numbering!.voided = [];
+		known.stored(lastNumber, sequence, atMs);
+		this.#left.stored(stream, sequence);
 	}
 
 	/** The latest frame was refused or given up. The next one names its number, so that archive doesn't miss that frame. */
 	voided(): void {
-		const { voided, lastNumber } = this.#numbering!;
+		const { voided, known, lastNumber } = this.#numbering!;
 		voided.push(lastNumber);
+		known.void(lastNumber);
+	}
+
+	/** The stream was looked at: archive has taken what comes before its first sequence. */
+	inspected({ stream, firstSequence, lastSequence }: StreamEnds): void {
+		if (this.#numbering?.stream !== stream) return;
+		this.#numbering.known.inspected(firstSequence, lastSequence);
+		this.#left.inspected(stream, firstSequence);
 	}
 
 	/** Nobody reads the latest frame's bytes any more. */
@@ -108,16 +134,13 @@ export class FrameBuilder {
 	}
 
 	#numberingFor(stream: string): Numbering {
-		if (
-			this.#numbering?.stream !== stream ||
-			this.#numbering.voided.length >= maxVoided
-		)
-			this.#numbering = {
-				stream,
-				process: this.#options.newProcess(),
-				lastNumber: 0,
-				voided: [],
-			};
+		const before = this.#numbering;
+		if (before?.stream === stream && before.known.voided < maxVoided)
+			return before;
+		if (before) this.#left.leave(before.known);
+		const process = this.#options.newProcess();
+		const known = new StoredNumbers(stream, process);
+		this.#numbering = { stream, process, lastNumber: 0, voided: [], known };
 		return this.#numbering;
 	}
 }

@@ -14,6 +14,7 @@ import { framesSubject } from "../../../packages/contracts/nats.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { FrameRoom } from "../../../packages/streams/frame-room.ts";
 import { frameId, traceHeader } from "../../wire/frame.ts";
+import { leftHeader } from "../../wire/left-frames.ts";
 import {
 	type ClockComparison,
 	inspectShardStream,
@@ -155,7 +156,11 @@ export class ShardWriter {
 		this.#room = stream?.room;
 		this.#storedBytes -= storedBefore;
 		this.#inspected = reason === undefined ? stream : undefined;
-		if (stream) this.#backlog.inspected(fillOf(stream));
+		if (stream) {
+			const fill = fillOf(stream);
+			this.#backlog.inspected(fill);
+			this.committer.inspected(fill);
+		}
 		this.#set(reason, stream?.name);
 	}
 
@@ -364,7 +369,7 @@ export class FramePublisher {
 		this.#awaited.clear();
 	}
 
-	/** Tries once to publish. Never rejects. The frame's bytes must not change until it settles. */
+	/** Tries once to publish, and notes where a stored frame is. Never rejects. The frame's bytes must not change until it settles. */
 	async publish(frame: OutgoingFrame): Promise<PublishOutcome> {
 		// Not Promise.race: a promise that lives as long as the connection would keep a trace of every race.
 		const outcome = await new Promise<PublishOutcome>((resolve) => {
@@ -383,14 +388,15 @@ export class FramePublisher {
 	async #try(
 		frame: OutgoingFrame,
 	): Promise<{ outcome: PublishOutcome; failure: string | undefined }> {
-		const { stream, process, number, traces } = frame;
+		const { stream, process, number, traces, left } = frame;
 		try {
-			await this.#jetstream.publish(this.#subject, frame.data, {
+			const { seq } = await this.#jetstream.publish(this.#subject, frame.data, {
 				msgID: frameId(process, number),
 				expect: { streamName: stream },
 				timeout: ackTimeoutMs,
-				...(traces && { headers: traceHeaders(traces) }),
+				...((traces || left) && { headers: headersOf(frame) }),
 			});
+			frame.sequence = seq;
 			return { outcome: "stored", failure: undefined };
 		} catch (error) {
 			const isRefused =
@@ -410,8 +416,9 @@ export class FramePublisher {
 	}
 }
 
-function traceHeaders(traces: readonly string[]): MsgHdrs {
+function headersOf({ traces = [], left = [] }: OutgoingFrame): MsgHdrs {
 	const made = headers();
 	for (const trace of traces) made.append(traceHeader, trace);
+	for (const value of left) made.append(leftHeader, value);
 	return made;
 }
