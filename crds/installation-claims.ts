@@ -17,6 +17,9 @@ export const operatorLeaseLabels = {
 	"app.kubernetes.io/part-of": "tidemill",
 	"app.kubernetes.io/component": "operator",
 };
+export const operatorLeaseSelector = Object.entries(operatorLeaseLabels)
+	.map(([name, value]) => `${name}=${value}`)
+	.join();
 
 export const allNamespaces = "*";
 

@@ -5,6 +5,7 @@ import {
 	type InstallationOverlap,
 	isNamespace,
 	operatorLeaseLabels,
+	operatorLeaseSelector,
 	overlapsOf,
 } from "../crds/installation-claims.ts";
 import { annotation } from "../crds/labels.ts";
@@ -36,9 +37,7 @@ export interface ClaimOptions {
 }
 
 const operatorLeases = {
-	labelSelector: Object.entries(operatorLeaseLabels)
-		.map(([name, value]) => `${name}=${value}`)
-		.join(),
+	labelSelector: operatorLeaseSelector,
 	metadataOnly: true,
 };
 const backoff = { baseMs: 200, maxMs: 10_000 };

@@ -80,6 +80,7 @@ function clockNotices(aheadMs = 0): string[] {
 		`this node's clock is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the apiserver's: synchronise it by NTP. Schedules follow it`,
 	];
 }
+
 /** Each request has a deadline of at most a minute, and no object needs more than a few. */
 const stuckMs = 10 * 60_000;
 /** A watch restarts after 150 s of silence, and then has half a minute to come back. */

@@ -3,7 +3,7 @@ import type { CoreV1Event } from "@kubernetes/client-node";
 import {
 	claimsOf,
 	type InstallationClaims,
-	operatorLeaseLabels,
+	operatorLeaseSelector,
 } from "../../crds/installation-claims.ts";
 import { TransportError, unless } from "../../packages/kube/client/errors.ts";
 import { isAllowed } from "../../packages/kube/client/self-review.ts";
@@ -84,9 +84,6 @@ export interface WorkloadFacts extends KubeObject {
 export const group = "tidemill.dev";
 export const version = "v1alpha1";
 const partOf = "app.kubernetes.io/part-of=tidemill";
-const operatorLeases = Object.entries(operatorLeaseLabels)
-	.map(([name, value]) => `${name}=${value}`)
-	.join();
 /** In local mode no installation claims anything, so its Lease has no labels. */
 const localLease = "tidemill-operator";
 
@@ -148,7 +145,9 @@ export async function readFacts(
 
 async function readLeases(cluster: Cluster): Promise<Lease[] | undefined> {
 	const [labelled, local] = await Promise.all([
-		listWhereAllowed(cluster, kinds.lease, { labelSelector: operatorLeases }),
+		listWhereAllowed(cluster, kinds.lease, {
+			labelSelector: operatorLeaseSelector,
+		}),
 		listWhereAllowed(cluster, kinds.lease, {
 			fieldSelector: `metadata.name=${localLease}`,
 		}),

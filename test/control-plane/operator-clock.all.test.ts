@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { operatorLeaseLabels } from "../../crds/installation-claims.ts";
+import { operatorLeaseSelector } from "../../crds/installation-claims.ts";
 import { freePort } from "../../local/machine/ports.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import { firing, scrape } from "../support/alerts/firing.ts";
@@ -22,9 +22,7 @@ beforeAll(async () => {
 	world = await OperatorWorld.start({ archive: "none", node: "none" });
 	// Beside Leases of the chart's operators, which other files have left, doctor looks at no other.
 	const { items } = await world.client.list(kinds.lease, {
-		labelSelector: Object.entries(operatorLeaseLabels)
-			.map(([name, value]) => `${name}=${value}`)
-			.join(),
+		labelSelector: operatorLeaseSelector,
 	});
 	for (const { metadata } of items)
 		await world.client.delete(kinds.lease, metadata.name, metadata.namespace);
