@@ -11,8 +11,8 @@ const shards: Partial<Record<Tier, Record<string, number>>> = {
 };
 /** What it measures would be taken for the slowness of what else runs. */
 const alone = "alone";
-/** They wait longest, for Pods that end and for servers that were killed, so they begin first. */
-const longest = ["node", "promises"];
+/** They wait longest, for Pods that end, servers that were killed and whole starts, so they begin first. */
+const longest = ["node", "promises", "local-mode"];
 
 /**
  * A tier's lanes: one for each room that has files of it, and one for those beside the code. A lane waits much of its time, so side by side they keep

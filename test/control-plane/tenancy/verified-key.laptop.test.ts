@@ -48,6 +48,17 @@ async function createLake(): Promise<void> {
 		secret,
 	);
 	await scene.createPipeline("load", { destinationRef: { name: "lake" } });
+	// Until it has heard of the check, the Pipeline says DestinationNotReady, too.
+	await pipelineSays("Ready");
+}
+
+function pipelineSays(reason: string) {
+	return vi.waitFor(async () => {
+		const { namespace } = scene;
+		const load = await client.get<Pipeline>(pipelineKind, "load", namespace);
+		const ready = findCondition(load?.status?.conditions, "Ready");
+		expect(ready?.reason).toBe(reason);
+	}, wait);
 }
 
 function store(value: string) {
@@ -100,12 +111,7 @@ test("a Run gets no Job with a key that is swapped while archive lists the objec
 	scene.archive.answer = async (question) => {
 		await store(swapped);
 		// The operator has noticed when its Pipeline says so.
-		await vi.waitFor(async () => {
-			const { namespace } = scene;
-			const load = await client.get<Pipeline>(pipelineKind, "load", namespace);
-			const ready = findCondition(load?.status?.conditions, "Ready");
-			expect(ready?.reason).toBe("DestinationNotReady");
-		}, wait);
+		await pipelineSays("DestinationNotReady");
 		return manifest(question);
 	};
 	await scene.createRun("r", "load");
