@@ -25,7 +25,7 @@ export interface GuardedTable extends WantedTable {
 	names: readonly string[];
 	/** By their records. */
 	heldOn(date: UtcDate): readonly HeldDate[];
-	/** Whether its record was read; never BigQuery's, and none of a table that is rebuilt. */
+	/** Whether its record was read; never where records can't be read whole, and none of a table that is rebuilt. */
 	isRead: boolean;
 }
 

@@ -6,7 +6,7 @@ import {
 	type OutgoingFrame,
 	type PublishOutcome,
 } from "./frame-builder.ts";
-import type { StreamEnds } from "./left-frames.ts";
+import type { InspectedStream } from "./left-frames.ts";
 
 /** An event that waits to be stored, and its sender, who is answered exactly once: when the event is stored or given up. */
 export interface PendingEvent extends EncodedEvent {
@@ -91,7 +91,7 @@ export class Committer {
 	}
 
 	/** The stream was looked at: archive has taken what comes before its first sequence. */
-	inspected(ends: StreamEnds): void {
+	inspected(ends: InspectedStream): void {
 		this.#builder.inspected(ends);
 	}
 

@@ -5,7 +5,11 @@ import {
 	frameTrace,
 	maxFrameTraces,
 } from "../../wire/frame.ts";
-import { LeftStreams, StoredNumbers, type StreamEnds } from "./left-frames.ts";
+import {
+	type InspectedStream,
+	LeftStreams,
+	StoredNumbers,
+} from "./left-frames.ts";
 
 /** An event, encoded for a frame. */
 export interface EncodedEvent {
@@ -122,7 +126,7 @@ export class FrameBuilder {
 	}
 
 	/** The stream was looked at: archive has taken what comes before its first sequence. */
-	inspected({ stream, firstSequence, lastSequence }: StreamEnds): void {
+	inspected({ stream, firstSequence, lastSequence }: InspectedStream): void {
 		if (this.#numbering?.stream !== stream) return;
 		this.#numbering.known.inspected(firstSequence, lastSequence);
 		this.#left.inspected(stream, firstSequence);

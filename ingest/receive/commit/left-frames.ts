@@ -15,7 +15,7 @@ interface Place {
 	atMs: number;
 }
 
-export interface StreamEnds {
+export interface InspectedStream {
 	stream: string;
 	firstSequence: number;
 	lastSequence: number;

@@ -1,4 +1,4 @@
-import type { AnswerHead } from "./transport.ts";
+import type { ApiserverAnswer } from "./transport.ts";
 
 /** The apiserver's clock, as the heads of its answers tell it. Until the first answer it is this process's. */
 export class ServerClock {
@@ -15,7 +15,7 @@ export class ServerClock {
 	}
 
 	/** For a client's option `onAnswer`. */
-	readonly hear = ({ date = "", tookMs }: AnswerHead): void => {
+	readonly hear = ({ date = "", tookMs }: ApiserverAnswer): void => {
 		const serverMs = Date.parse(date);
 		if (Number.isNaN(serverMs)) return;
 		// The header has whole seconds (RFC 9110 §5.6.7), and was written at some moment of the request: the middle is the best guess.

@@ -43,11 +43,11 @@ export interface TransportOptions {
 	/** Names this client in the apiserver's audit log. */
 	userAgent?: string | undefined;
 	/** Called with the head of each answer. */
-	onAnswer?: ((head: AnswerHead) => void) | undefined;
+	onAnswer?: ((head: ApiserverAnswer) => void) | undefined;
 }
 
 /** What the head of an answer says beside its status. */
-export interface AnswerHead {
+export interface ApiserverAnswer {
 	/** The apiserver's clock (RFC 9110 §6.6.1). */
 	date: string | undefined;
 	/** From the request to the head, in milliseconds. */
