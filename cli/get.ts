@@ -7,10 +7,10 @@ import {
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
+import { didYouMean } from "../packages/service/nearest.ts";
 import { chooseCluster, requireObject } from "./command/cluster.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { didYouMean } from "./command/nearest.ts";
 import { outputOption } from "./command/output.ts";
 import { printObjects } from "./resource/list.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { type KindWithSpec, validateSpec } from "../crds/spec-validator.ts";
 import { providers } from "../packages/contracts/providers.ts";
+import { validateSpec } from "../test/support/manifests/spec-validator.ts";
 import { answersOf, manifestsOf } from "./init.ts";
 
 /** Answers in turn, an empty one for what isn't said. */
@@ -53,7 +53,7 @@ test.each(Object.keys(providers))(
 			each.toJS(),
 		);
 		const errors = objects.flatMap(({ kind, spec }) =>
-			validateSpec(kind as KindWithSpec, spec),
+			validateSpec(kind, spec),
 		);
 		expect(errors).toEqual([]);
 		expect(objects.map(({ kind }) => kind)).toEqual([

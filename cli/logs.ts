@@ -7,6 +7,7 @@ import {
 	runKind,
 } from "../crds/generated/types.ts";
 import { hasCounted } from "../crds/run.ts";
+import { didYouMean } from "../packages/service/nearest.ts";
 import {
 	type Cluster,
 	chooseCluster,
@@ -15,7 +16,6 @@ import {
 } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { didYouMean } from "./command/nearest.ts";
 import {
 	followOption,
 	type LoggedKind,

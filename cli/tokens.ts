@@ -16,6 +16,7 @@ import {
 	type Secret,
 } from "../packages/kube/kinds.ts";
 import { awaitObject } from "../packages/kube/watch/object-wait.ts";
+import { didYouMean } from "../packages/service/nearest.ts";
 import {
 	type Cluster,
 	chooseCluster,
@@ -23,7 +24,6 @@ import {
 } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
-import { didYouMean } from "./command/nearest.ts";
 import { dataText, outputIn, print, remark, table } from "./command/output.ts";
 import { defineWhoami } from "./whoami.ts";
 

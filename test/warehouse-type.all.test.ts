@@ -80,7 +80,7 @@ const line =
 /** What the copy's program does with the type. */
 const probe = `import { apiResources } from "./api/resources/api-resource.ts";
 import { specOf } from "./cli/destinations.ts";
-import { validateSpec } from "./crds/spec-validator.ts";
+import { validateSpec } from "./test/support/manifests/spec-validator.ts";
 import { parseCheckInput } from "./ingest/job/input.ts";
 import { openWarehouse } from "./ingest/load/generated/warehouses.ts";
 import { decide } from "./operator/destination/decide.ts";

@@ -1,12 +1,13 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
+import { patternWords } from "../../crds/pattern-words.ts";
 import {
 	maxImportFiles,
 	maxUploadBytes,
 	type UploadRequest,
 } from "../../packages/contracts/transfer.ts";
 import { requireRight } from "../caller/account.ts";
-import type { Handler } from "../http/endpoint.ts";
-import { bodyReader } from "../resources/resource-body.ts";
+import { type Handler, isObject, type JsonObject } from "../http/endpoint.ts";
+import { type ErrorDetail, invalidFields } from "../http/errors.ts";
 import { linksOf } from "./export-files.ts";
 
 export const sha256 = {
@@ -45,10 +46,58 @@ export const uploadCreate: SchemaObject = {
 };
 
 /** The files that a body asks for. Throws a 400 that names each wrong field. */
-export const filesOf = bodyReader<Pick<UploadRequest, "files">>(
-	"upload",
-	uploadCreate,
-);
+export function filesOf({
+	files,
+	...others
+}: JsonObject): Pick<UploadRequest, "files"> {
+	const isList =
+		Array.isArray(files) && files.length >= 1 && files.length <= maxImportFiles;
+	const details = [
+		...unknown("", others),
+		...(isList
+			? files.flatMap((each, index) => fileErrors(each, `files[${index}]`))
+			: [
+					{
+						path: "files",
+						message: `must be a list of 1 to ${maxImportFiles} files`,
+					},
+				]),
+	];
+	if (details.length > 0) throw invalidFields("upload", details);
+	return { files: files as UploadRequest["files"] };
+}
+
+function fileErrors(file: unknown, at: string): ErrorDetail[] {
+	if (!isObject(file)) return [{ path: at, message: "must be an object" }];
+	const { sha256: digest, bytes: size, ...others } = file;
+	const isSize =
+		Number.isInteger(size) &&
+		Number(size) >= 1 &&
+		Number(size) <= maxUploadBytes;
+	const isDigest =
+		typeof digest === "string" && new RegExp(sha256.pattern).test(digest);
+	return [
+		...unknown(`${at}.`, others),
+		...(isDigest
+			? []
+			: [{ path: `${at}.sha256`, message: patternWords(sha256.pattern)! }]),
+		...(isSize
+			? []
+			: [
+					{
+						path: `${at}.bytes`,
+						message: `must be a whole number between 1 and ${maxUploadBytes}`,
+					},
+				]),
+	];
+}
+
+function unknown(at: string, fields: object): ErrorDetail[] {
+	return Object.keys(fields).map((name) => ({
+		path: at + name,
+		message: "is not a known field",
+	}));
+}
 
 /**
  * `POST /v1/uploads`: links to put files into the bucket, for an Import that names them by their SHA-256. It needs the right to

@@ -190,19 +190,3 @@ test.each([
 	const error = new KubeApiError(status, { reason, message, details });
 	expect(requestErrorOf(error).message).toBe(detail);
 });
-
-test.each([
-	['Invalid value: "a: \\"b\\"": must be c: d', "must be c: d"],
-	["Invalid value: 7: must be at most 5", "must be at most 5"],
-	[
-		"Invalid value: \"6\": spec.schedule.updateTime in body should match '^([01]\\d|2[0-3]):[0-5]\\d$'",
-		"must be a time of day such as 06:30",
-	],
-	["Invalid value: \"x\": spec.a in body should match '^new$'", "is not valid"],
-	["Required value: name is required", "is required"],
-])("a field error of the apiserver %j is shown as %j", (message, shown) => {
-	const details = { causes: [{ field: "spec.a", message }] };
-	expect(requestErrorOf(new KubeApiError(422, { details })).details).toEqual([
-		{ path: "a", message: shown },
-	]);
-});

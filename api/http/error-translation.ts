@@ -1,17 +1,16 @@
-import { patternWords } from "../../crds/pattern-words.ts";
 import {
 	KubeApiError,
 	TransportError,
 } from "../../packages/kube/client/errors.ts";
 import { publicWords } from "../../packages/kube/text.ts";
 import {
-	type ErrorDetail,
-	flatPath,
 	internal,
+	invalidFields,
 	RequestError,
 	unauthorized,
 	unavailable,
 } from "./errors.ts";
+import { refusedFields } from "./refused-fields.ts";
 
 /** The response to anything thrown. Callers see details only of our own errors and the apiserver's. */
 export function requestErrorOf(error: unknown): RequestError {
@@ -113,42 +112,11 @@ function roleFor(
 	return resource === "runs" ? "tidemill-runner" : "tidemill-editor";
 }
 
-/** For the CRDs' CEL rules, which only the apiserver evaluates. */
 function invalid(error: KubeApiError): RequestError {
-	const details = causesOf(error.details);
+	const details = refusedFields(error);
 	return details.length === 0
 		? new RequestError("InvalidRequest", publicWords(error.message))
-		: new RequestError(
-				"InvalidRequest",
-				"The request is invalid. Correct the fields in details.",
-				{ details },
-			);
-}
-
-/** A remark of the apiserver beside schema errors. It concerns no field. */
-const unchecked = "some validation rules were not checked";
-
-/** What is wrong with which field, from metav1.StatusDetails. The apiserver calls the root of an object "<nil>". */
-export function causesOf(details: unknown): ErrorDetail[] {
-	const { causes = [] } = (details ?? {}) as {
-		causes?: { field?: string; message?: string }[];
-	};
-	return causes
-		.filter(({ message = "" }) => !message.includes(unchecked))
-		.map(({ field = "", message = "" }) => ({
-			path: field === "<nil>" ? "" : flatPath(field),
-			message: plain(message),
-		}));
-}
-
-/** The apiserver puts the kind of error and the value before the message, and quotes patterns (k8s.io/apimachinery field.Error). */
-function plain(message: string): string {
-	const pattern = / in body should match '(.*)'$/s.exec(message)?.[1];
-	if (pattern !== undefined) return patternWords(pattern) ?? "is not valid";
-	return message
-		.replace(/^Invalid value: ("(?:[^"\\]|\\.)*": |[^\s:]+: )?/, "")
-		.replace(/^spec\S* in body /, "")
-		.replace(/^Required value.*/, "is required");
+		: invalidFields("request", details);
 }
 
 /** For requests that fastify refuses before they reach a handler. */

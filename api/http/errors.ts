@@ -8,7 +8,7 @@ export const errorCodes = {
 	InvalidRequest: {
 		title: "The request is invalid",
 		status: 400,
-		advice: `Correct the fields listed in \`details\`. It lists all of them, ${maxDetails} at most.`,
+		advice: `Correct the fields listed in \`details\`. It lists all of them, ${maxDetails} at most. Rules between fields are checked once each field is right by itself, so what they find may come second.`,
 	},
 	AccountRequired: {
 		title: "The account is missing",
@@ -188,6 +188,18 @@ export function invalidParameter(
 	return new RequestError("InvalidRequest", `${name} ${message}.`, {
 		details: [{ path: name, message }],
 	});
+}
+
+/** 400 for what has wrong fields. */
+export function invalidFields(
+	noun: string,
+	details: ErrorDetail[],
+): RequestError {
+	return new RequestError(
+		"InvalidRequest",
+		`The ${noun} is invalid. Correct the fields in details.`,
+		{ details },
+	);
 }
 
 /** 401 for a missing token or one that the apiserver refuses (RFC 6750 §3). */

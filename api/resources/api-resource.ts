@@ -13,7 +13,6 @@ import {
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
 import { signingSecretFault } from "../../crds/signing-secret.ts";
-import type { KindWithSpec } from "../../crds/spec-validator.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { withoutLineEnd } from "../../packages/service/secret-files.ts";
 import { bindingText } from "../../packages/warehouses/definition/binding.ts";
@@ -28,7 +27,7 @@ export interface ApiResource<T extends Resource = Resource> {
 	collection: string;
 	/** The word for one resource in messages. */
 	noun: string;
-	kind: ResourceKind<T> & { kind: KindWithSpec };
+	kind: ResourceKind<T>;
 	secretFields: SecretField[];
 	/** A body that creates one. The documentation's commands use its name. */
 	example: object;

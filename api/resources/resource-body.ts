@@ -1,32 +1,29 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SchemaObject } from "../../crds/json-schema.ts";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
-import {
-	type KindWithSpec,
-	type SpecError,
-	schemaValidator,
-	validateSpec,
-} from "../../crds/spec-validator.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
-import { type ErrorDetail, flatPath, RequestError } from "../http/errors.ts";
+import type { ErrorDetail } from "../http/errors.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import {
 	type InlineSecret,
+	namesOf,
 	takeSecrets,
 	unsaidAddress,
 } from "./secret-fields.ts";
 import { valueErrors } from "./spec-values.ts";
+import { nullErrors, requireBounded } from "./spec-walk.ts";
 import { resourceView, shownName } from "./views.ts";
 
-/** A spec that is valid by the CRD's schema, and the new Secrets that it refers to. */
+/** A spec for the apiserver to validate, and the new Secrets that it refers to. */
 export interface WantedSpec {
 	spec: object;
 	secrets: InlineSecret[];
 	/** All of them; undefined if they stay as they are. */
 	labels?: Record<string, string>;
+	/** What is wrong beside what the apiserver finds. */
+	errors: ErrorDetail[];
 }
 
-/** The spec of a new resource. Throws {@link RequestError} with all errors in the name and the fields. */
+/** The spec of a new resource. */
 export function newSpec(
 	resource: ApiResource,
 	{ name: given, labels, ...body }: JsonObject,
@@ -38,15 +35,13 @@ export function newSpec(
 		undefined,
 	);
 	const taken = take(resource, fields, name);
-	return checked(resource, taken, labels, [
+	return wantedSpec(resource, taken, takeLabels(labels), [
 		...nameErrors(given),
-		...labelErrors(labels),
 		...errors,
-		...taken.errors,
 	]);
 }
 
-/** What the body of a change makes of the current resource. Throws as {@link newSpec}. */
+/** What the body of a change makes of the current resource. */
 export type SpecChange = (
 	resource: ApiResource,
 	current: Resource,
@@ -66,11 +61,9 @@ export const replacedSpec: SpecChange = (
 		resourceView(current),
 	);
 	const taken = take(resource, fields, name);
-	return checked(resource, taken, labels, [
+	return wantedSpec(resource, taken, takeLabels(labels), [
 		...renameErrors(newName, name),
-		...labelErrors(labels),
 		...errors,
-		...taken.errors,
 	]);
 };
 
@@ -87,13 +80,9 @@ export const changedSpec: SpecChange = (
 		resourceView(current),
 	);
 	const taken = take(resource, fields, name, current.spec);
-	const all = labels === undefined ? undefined : mergePatch(known, labels);
-	return checked(resource, taken, all, [
+	return wantedSpec(resource, taken, takeLabels(labels, known), [
 		...renameErrors(newName, name),
-		...labelErrors(labels, true),
 		...errors,
-		...taken.errors,
-		...unknownFields(resource.kind.kind, taken.body),
 	]);
 };
 
@@ -102,109 +91,75 @@ export const changedSpec: SpecChange = (
  * @param patched The spec that the body is a patch to.
  */
 function take(
-	{ secretFields }: ApiResource,
+	resource: ApiResource,
 	fields: JsonObject,
 	name: string,
 	patched?: object,
 ) {
+	const { secretFields } = resource;
 	const taken = takeSecrets(secretFields, fields, name, patched !== undefined);
 	const spec = (
 		patched ? mergePatch(patched, taken.body) : taken.body
 	) as JsonObject;
 	const unsaid = unsaidAddress(secretFields, fields, spec);
-	return { ...taken, spec, errors: [...taken.errors, ...unsaid] };
+	const ofWalk = walkErrors(resource, taken.body, patched !== undefined);
+	return { ...taken, spec, errors: [...taken.errors, ...unsaid, ...ofWalk] };
 }
 
-/**
- * A JSON Merge Patch for the apiserver to merge, after a check of each field. Only the apiserver can check the merged
- * fields together. Throws as {@link newSpec}.
- */
+/** A JSON Merge Patch for the apiserver to merge, and what is wrong beside what the apiserver finds. */
 export function specPatch(
-	{ kind, noun }: ApiResource,
-	{ name: newName, labels, ...fields }: JsonObject,
+	resource: ApiResource,
+	{ name: newName, labels: given, ...fields }: JsonObject,
 	name: string,
-): JsonObject {
-	const details = [
-		...renameErrors(newName, name),
-		...labelErrors(labels, true),
-		...patchErrors(kind.kind, fields),
-	];
-	if (details.length > 0) throw invalid(noun, details);
+): { patch: object; errors: ErrorDetail[] } {
+	const errors = labelErrors(given, true);
+	const labels = errors.length === 0 ? given : undefined;
 	return {
-		spec: fields,
-		...(labels !== undefined && { metadata: { labels } }),
+		patch: {
+			spec: fields,
+			...(labels !== undefined && { metadata: { labels } }),
+		},
+		errors: [
+			...renameErrors(newName, name),
+			...errors,
+			...walkErrors(resource, fields, true),
+			...valueErrors(resource.kind.kind, fields),
+		],
 	};
 }
 
-const unknown = "is not a known field";
-const required = "is required";
+/** Throws a 400 if the body has more values than any spec may have. */
+function walkErrors(resource: ApiResource, body: JsonObject, isPatch: boolean) {
+	const { kind, noun } = resource;
+	requireBounded(kind.kind, noun, body);
+	return nullErrors(kind.kind, body, isPatch, fieldsBeside(resource));
+}
 
-/** null may remove any known field, and absent fields are not required. */
-function patchErrors(kind: KindWithSpec, patch: JsonObject): ErrorDetail[] {
-	const isError = ({ path, message }: ErrorDetail) =>
-		message !== unknown &&
-		// A patch replaces whole lists, so their items must be complete.
-		(message !== required || path.includes("["));
+/** Paths of the fields that a body may have beside the CRD's. */
+export function fieldsBeside({ secretFields }: ApiResource): string[] {
 	return [
-		...unknownFields(kind, patch),
-		...specErrors(kind, withoutNulls(patch)).filter(isError),
+		...["spec.name", "spec.labels"],
+		...secretFields.flatMap((field) =>
+			namesOf(field).map((name) => ["spec", ...field.at, name].join(".")),
+		),
 	];
-}
-
-/** Includes unknown fields set to null, which are gone once the patch is merged. */
-function unknownFields(kind: KindWithSpec, patch: JsonObject): ErrorDetail[] {
-	return specErrors(kind, patch).filter(({ message }) => message === unknown);
-}
-
-function specErrors(kind: KindWithSpec, spec: JsonObject): ErrorDetail[] {
-	return [
-		...validateSpec(kind, spec).map(flatError),
-		...valueErrors(kind, spec),
-	];
-}
-
-function flatError({ path, message }: SpecError): ErrorDetail {
-	return { path: flatPath(path), message };
-}
-
-/** Throws a 400 with all errors of a spec that is no resource's body. */
-export function requireSpec(
-	kind: KindWithSpec,
-	noun: string,
-	spec: JsonObject,
-): void {
-	const details = specErrors(kind, spec);
-	if (details.length > 0) throw invalid(noun, details);
-}
-
-/** Reads a body that is no resource's by its schema in the document. It throws a 400 that names each wrong field. */
-export function bodyReader<T>(
-	noun: string,
-	schema: SchemaObject,
-): (body: unknown) => T {
-	const errorsOf = schemaValidator(schema);
-	return (body) => {
-		const details = errorsOf(body).map(flatError);
-		if (details.length > 0) throw invalid(noun, details);
-		return body as T;
-	};
-}
-
-function withoutNulls(object: JsonObject): JsonObject {
-	return Object.fromEntries(
-		Object.entries(object)
-			.filter(([, field]) => field !== null)
-			.map(([name, field]) => [
-				name,
-				isObject(field) ? withoutNulls(field) : field,
-			]),
-	);
 }
 
 function renameErrors(newName: unknown, name: string): ErrorDetail[] {
 	return newName === undefined || newName === name
 		? []
 		: [{ path: "name", message: "can't be changed" }];
+}
+
+/** The labels that a body wants. @param known Those that it is a patch to. */
+function takeLabels(
+	labels: unknown,
+	known?: object,
+): Pick<WantedSpec, "labels" | "errors"> {
+	const errors = labelErrors(labels, known !== undefined);
+	if (labels === undefined || errors.length > 0) return { errors };
+	const all = known ? mergePatch(known, labels) : labels;
+	return { labels: all as Record<string, string>, errors };
 }
 
 /** What is wrong with the form of a body's labels. What a key and a value may have, the apiserver says. */
@@ -219,15 +174,8 @@ function labelErrors(labels: unknown, mayRemove = false): ErrorDetail[] {
 	);
 }
 
-function invalid(noun: string, details: ErrorDetail[]): RequestError {
-	return new RequestError(
-		"InvalidRequest",
-		`The ${noun} is invalid. Correct the fields in details.`,
-		{ details },
-	);
-}
-
-function nameErrors(name: unknown): ErrorDetail[] {
+/** What is wrong with the name that a body gives a new resource. */
+export function nameErrors(name: unknown): ErrorDetail[] {
 	if (name === undefined) return [];
 	if (typeof name === "string" && new RegExp(resourceNamePattern).test(name))
 		return [];
@@ -240,22 +188,20 @@ function nameErrors(name: unknown): ErrorDetail[] {
 	];
 }
 
-function checked(
-	{ kind, noun }: ApiResource,
-	{ spec, secrets }: { spec: JsonObject; secrets: InlineSecret[] },
-	labels: unknown,
-	errors: ErrorDetail[],
+function wantedSpec(
+	{ kind }: ApiResource,
+	{ spec, secrets, errors }: ReturnType<typeof take>,
+	{ errors: ofLabels, ...labels }: ReturnType<typeof takeLabels>,
+	others: ErrorDetail[],
 ): WantedSpec {
-	const reported = new Set(errors.map(({ path }) => path));
-	const details = [
-		...errors,
-		...specErrors(kind.kind, spec).filter(({ path }) => !reported.has(path)),
-	];
-	if (details.length > 0) throw invalid(noun, details);
+	const found = [...others, ...ofLabels, ...errors];
+	const known = new Set(found.map(({ path }) => path));
 	return {
-		spec,
-		secrets,
-		...(labels !== undefined && { labels: labels as Record<string, string> }),
+		...{ spec, secrets, ...labels },
+		errors: [
+			...found,
+			...valueErrors(kind.kind, spec).filter(({ path }) => !known.has(path)),
+		],
 	};
 }
 

@@ -1,17 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { hasReason } from "../../packages/kube/client/client.ts";
-import {
-	type ApiRequest,
-	type Handler,
-	type IdempotentRequest,
-	writeOptions,
+import type {
+	ApiRequest,
+	Handler,
+	IdempotentRequest,
 } from "../http/endpoint.ts";
 import { createOnce, requestAnnotation } from "../http/idempotency-key.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
-import { newSpec, resourceName } from "./resource-body.ts";
+import {
+	fieldsBeside,
+	nameErrors,
+	newSpec,
+	resourceName,
+} from "./resource-body.ts";
 import { awaitStatus, requireResource, respond } from "./resource-read.ts";
 import { withSecrets } from "./secret-fields.ts";
+import { writeValidated } from "./validated-write.ts";
 
 /** `POST /v1/<collection>`: 201 and the new resource, once the operator has checked it. With `?dryRun=true`, 200 and nothing is made. */
 export function createOf(resource: ApiResource): Handler {
@@ -49,8 +54,11 @@ async function createNamed(
 	const nameWith = (suffix?: string) =>
 		resourceName(body.displayName, resource.noun.replace(" ", "-"), suffix);
 	if (body.name !== undefined || idempotency) {
-		const name = body.name ?? nameWith(idempotency?.digest.slice(0, 6));
-		return create(resource, request, body, String(name), how);
+		const name =
+			body.name !== undefined && nameErrors(body.name).length === 0
+				? String(body.name)
+				: nameWith(idempotency?.digest.slice(0, 6));
+		return create(resource, request, body, name, how);
 	}
 	try {
 		return await create(resource, request, body, nameWith(), how);
@@ -69,18 +77,17 @@ async function create(
 	{ idempotency, dryRun }: Creation,
 ): Promise<Resource> {
 	const wanted = newSpec(resource, body, name);
-	const { spec, labels } = wanted;
+	const { spec, labels, errors } = wanted;
 	const metadata = {
 		name,
 		namespace: account,
 		...(labels && { labels }),
 		...requestAnnotation(idempotency),
 	};
+	const beside = fieldsBeside(resource);
 	const write = (dryRun: boolean) =>
-		client.create<Resource>(
-			resource.kind,
-			{ metadata, spec },
-			{ ...writeOptions, dryRun },
+		writeValidated(resource.noun, { errors, beside }, dryRun, (options) =>
+			client.create<Resource>(resource.kind, { metadata, spec }, options),
 		);
 	return createOnce(client, resource.kind, metadata, idempotency, () =>
 		withSecrets({ client, account }, wanted, dryRun, write),

@@ -1,16 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FastifyReply } from "fastify";
 import { hasReason, KubeApiError } from "../../packages/kube/client/client.ts";
-import {
-	type ApiRequest,
-	type Handler,
-	writeOptions,
-} from "../http/endpoint.ts";
+import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { flagOf } from "../http/query.ts";
 import type { ApiResource, Resource } from "./api-resource.ts";
 import {
 	changedSpec,
+	fieldsBeside,
 	hasReadOnly,
 	replacedSpec,
 	type SpecChange,
@@ -24,6 +21,7 @@ import {
 	respond,
 } from "./resource-read.ts";
 import { withSecrets } from "./secret-fields.ts";
+import { writeValidated } from "./validated-write.ts";
 import { isMatch, requireMatch } from "./views.ts";
 
 /** Attempts at a change while others change the resource too. */
@@ -104,15 +102,12 @@ async function merge(
 	patch: Record<string, unknown>,
 	dryRun: boolean,
 ): Promise<Resource> {
-	const body = specPatch(resource, patch, name);
+	const { kind, noun } = resource;
+	const { patch: body, errors } = specPatch(resource, patch, name);
+	const beside = fieldsBeside(resource);
 	try {
-		return await client.patch<Resource>(
-			resource.kind,
-			name,
-			account,
-			body,
-			"merge",
-			{ ...writeOptions, dryRun },
+		return await writeValidated(noun, { errors, beside }, dryRun, (options) =>
+			client.patch<Resource>(kind, name, account, body, "merge", options),
 		);
 	} catch (error) {
 		throw hasReason(error, "NotFound")
@@ -129,24 +124,23 @@ async function change(
 	wanted: WantedSpec,
 	dryRun: boolean,
 ): Promise<Resource | undefined> {
-	const { spec, labels } = wanted;
+	const { spec, labels, errors } = wanted;
 	const { name, uid, generation, labels: known } = before.metadata;
 	const relabels =
 		labels !== undefined && !isDeepStrictEqual(labels, known ?? {});
-	if (!relabels && isDeepStrictEqual(spec, before.spec)) return before;
+	const isSame = !relabels && isDeepStrictEqual(spec, before.spec);
+	if (isSame && errors.length === 0) return before;
+	const { kind, noun } = resource;
+	const steps = [
+		{ op: "test", path: "/metadata/uid", value: uid },
+		{ op: "test", path: "/metadata/generation", value: generation },
+		{ op: "replace", path: "/spec", value: spec },
+		...(relabels ? labelSteps(known, labels) : []),
+	];
+	const beside = fieldsBeside(resource);
 	const write = (dryRun: boolean) =>
-		client.patch<Resource>(
-			resource.kind,
-			name,
-			account,
-			[
-				{ op: "test", path: "/metadata/uid", value: uid },
-				{ op: "test", path: "/metadata/generation", value: generation },
-				{ op: "replace", path: "/spec", value: spec },
-				...(relabels ? labelSteps(known, labels) : []),
-			],
-			"json",
-			{ ...writeOptions, dryRun },
+		writeValidated(noun, { errors, beside }, dryRun, (options) =>
+			client.patch<Resource>(kind, name, account, steps, "json", options),
 		);
 	try {
 		return await withSecrets({ client, account }, wanted, dryRun, write);

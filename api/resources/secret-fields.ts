@@ -124,7 +124,8 @@ function valueAt(object: unknown, path: string[]): unknown {
 	);
 }
 
-function namesOf({ inline, beside }: SecretField): string[] {
+/** The fields in the request. */
+export function namesOf({ inline, beside }: SecretField): string[] {
 	return [...(beside ? [beside.inline] : []), inline];
 }
 

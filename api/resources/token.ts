@@ -1,7 +1,7 @@
 import { annotation, label, managedByApi } from "../../crds/labels.ts";
 import type { RoleBinding, ServiceAccount } from "../../packages/kube/kinds.ts";
 import type { JsonObject } from "../http/endpoint.ts";
-import { type ErrorDetail, RequestError } from "../http/errors.ts";
+import { type ErrorDetail, invalidFields } from "../http/errors.ts";
 import { resourceNamePattern } from "./resource-body.ts";
 
 /** What a token may do in its account, with the ClusterRole that permits it. No scope hands out tokens. */
@@ -129,11 +129,6 @@ export function readTokenRequest(body: JsonObject): TokenRequest {
 		Number(expiresInSeconds) >= minSeconds &&
 		Number(expiresInSeconds) <=
 			maxSeconds, "expiresInSeconds", `must be a whole number between ${minSeconds} and ${maxSeconds}`);
-	if (details.length > 0)
-		throw new RequestError(
-			"InvalidRequest",
-			"The token is invalid. Correct the fields in details.",
-			{ details },
-		);
+	if (details.length > 0) throw invalidFields("token", details);
 	return { name, scope, expiresInSeconds } as TokenRequest;
 }

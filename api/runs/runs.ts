@@ -17,10 +17,13 @@ import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import {
 	type ApiRequest,
 	type Handler,
-	type IdempotentRequest,
 	writeOptions,
 } from "../http/endpoint.ts";
-import { invalidParameter, RequestError } from "../http/errors.ts";
+import {
+	type ErrorDetail,
+	invalidParameter,
+	RequestError,
+} from "../http/errors.ts";
 import { createOnce, requestAnnotation } from "../http/idempotency-key.ts";
 import { flagOf } from "../http/query.ts";
 import {
@@ -28,7 +31,8 @@ import {
 	newestFirst,
 	selectorsOf,
 } from "../resources/page.ts";
-import { requireSpec } from "../resources/resource-body.ts";
+import { nullErrors, requireBounded } from "../resources/spec-walk.ts";
+import { writeValidated } from "../resources/validated-write.ts";
 import { runView } from "../resources/views.ts";
 
 const maxWaitSeconds = 60;
@@ -41,11 +45,13 @@ export const startRun: Handler = async (request, reply) => {
 	const { params, query, body, idempotency } = request;
 	const pipeline = params.name!;
 	const waits = flagOf("queue", query.queue);
-	const spec = runSpec(pipeline, body);
+	requireBounded("Run", "run", body);
+	const errors = nullErrors("Run", body, false);
+	const spec = { ...body, pipelineRef: { name: pipeline } };
 	const created = idempotency?.created;
 	const run = created
 		? await requireRun(request, created)
-		: await createRun(request, pipeline, waits, spec, idempotency);
+		: await createRun(request, pipeline, waits, { spec, errors });
 	reply.code(202).header("location", `/v1/runs/${run.metadata.name}`);
 	return runView(run);
 };
@@ -133,12 +139,11 @@ async function createRun(
 	request: ApiRequest,
 	pipeline: string,
 	waits: boolean,
-	spec: Run["spec"],
-	idempotency: IdempotentRequest | undefined,
+	{ spec, errors }: { spec: Run["spec"]; errors: ErrorDetail[] },
 ): Promise<Run> {
 	const found = await pipelineOf(request, pipeline);
 	if (found && !waits) requireReady(found);
-	const { client, account: namespace } = request;
+	const { client, account: namespace, idempotency } = request;
 	const metadata = {
 		name: startedRunName(pipeline, idempotency?.digest.slice(0, 10)),
 		namespace,
@@ -147,15 +152,12 @@ async function createRun(
 			...requestAnnotation(idempotency).annotations,
 		},
 	};
+	const run = newRun(pipeline, metadata, spec);
 	return createOnce(client, runKind, metadata, idempotency, () =>
-		client.create<Run>(runKind, newRun(pipeline, metadata, spec), writeOptions),
+		writeValidated("run", { errors }, false, (options) =>
+			client.create<Run>(runKind, run, options),
+		),
 	);
-}
-
-function runSpec(pipeline: string, body: object): Run["spec"] {
-	const spec = { ...body, pipelineRef: { name: pipeline } };
-	requireSpec("Run", "run", spec);
-	return spec;
 }
 
 /** Throws a 404 if there is no such Pipeline. Undefined for a caller who may not read pipelines. */

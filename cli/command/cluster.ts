@@ -6,10 +6,10 @@ import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { KubeApiError } from "../../packages/kube/client/errors.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
+import { didYouMean } from "../../packages/service/nearest.ts";
 import { SettingError } from "../../packages/service/settings.ts";
 import { CommandError, NoKubeconfig } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
-import { didYouMean } from "./nearest.ts";
 
 /** The cluster and namespace of a command, chosen as kubectl does. */
 export interface Cluster {

@@ -45,12 +45,15 @@ async function apiErrorText(error: KubeApiError): Promise<string> {
 	if (status === 401) return `${message}. ${howToSignIn()}`;
 	const right = status === 403 ? missingRight(message) : undefined;
 	if (right) return `${message.replace(/\.$/, "")}. ${howToPermit(right)}`;
-	if (status !== 422) return message;
+	if (status !== 400 && status !== 422) return message;
 	// Loaded only now: it knows the patterns of all warehouses.
-	const { causesOf } = await import("../../api/http/error-translation.ts");
-	const causes = causesOf(details);
+	const { refusedFields } = await import("../../api/http/refused-fields.ts");
+	const causes = refusedFields(error);
 	if (causes.length === 0) return message;
-	const { kind = "object", name } = details as { kind?: string; name?: string };
+	const { kind = "object", name } = (details ?? {}) as {
+		kind?: string;
+		name?: string;
+	};
 	return [
 		`the ${kind}${name ? ` "${name}"` : ""} is invalid:`,
 		...causes.map(({ path, message }) => `  ${path && `${path}: `}${message}`),

@@ -1,8 +1,8 @@
+import { didYouMean } from "../../packages/service/nearest.ts";
 import { refusalAdvice } from "./advice.ts";
 import { CommandError, UsageError } from "./errors.ts";
 import type { ClusterOptions } from "./group.ts";
 import { type Identity, identityFor } from "./identity.ts";
-import { didYouMean } from "./nearest.ts";
 
 const timeoutMs = 30_000;
 

@@ -5,8 +5,8 @@ import {
 	type Provider,
 	providers,
 } from "../../packages/contracts/providers.ts";
+import { nearest } from "../../packages/service/nearest.ts";
 import { UsageError } from "../command/errors.ts";
-import { nearest } from "../command/nearest.ts";
 
 /** Also those of examples/senders. Throws {@link UsageError} if there is none of that name. */
 export async function providerNamed(name: string): Promise<Provider> {

@@ -28,12 +28,85 @@ describe("what is wrong", () => {
 		expect(status).toBe(400);
 		expect(body.details.map(({ path }) => path).sort()).toEqual([
 			"bigQuery.credentials.key",
-			"bigQuery.credentials.secretRef.name",
 			"bigQuery.dataset",
 			"bigQuery.projectId",
 			"name",
 			"status",
 			"type",
+		]);
+	});
+
+	test("is said with what is right, an unknown field with the nearest name, and without any text that may be secret", async () => {
+		const wrong = {
+			type: "Postgres",
+			postgres: {
+				...{ host: "db", database: 5, sslMode: "full", port: 70_000 },
+				...{ password: "hunter2", credentials: { secretRef: { name: "a" } } },
+			},
+			lables: {},
+		};
+		const said = [
+			{
+				path: "lables",
+				message: 'is not a known field. Did you mean "labels"?',
+			},
+			{
+				path: "postgres.database",
+				message: "must be a string, not a whole number",
+			},
+			{ path: "postgres.password", message: "is not a known field" },
+			{ path: "postgres.port", message: "must be at most 65535, not 70000" },
+			{
+				path: "postgres.sslMode",
+				message: expect.stringMatching(/^must be one of .*, not "full"$/),
+			},
+		];
+		await editor("POST", "/v1/destinations", { name: "said", ...duckDB });
+		for (const [method, path] of [
+			["POST", "/v1/destinations"],
+			["POST", "/v1/destinations?dryRun=true"],
+			["PATCH", "/v1/destinations/said"],
+			["PUT", "/v1/destinations/said"],
+		] as const) {
+			const { status, body } = await editor(method, path, wrong);
+			expect([status, sorted(body.details)]).toEqual([400, said]);
+			expect(JSON.stringify(body)).not.toContain("hunter2");
+		}
+		const kept = await viewer("GET", "/v1/destinations/said");
+		expect(kept.body).toMatchObject({ generation: 1, ...duckDB });
+		const before = (await viewer("GET", "/v1/destinations")).body.items;
+		expect(before.filter(({ name }) => name.startsWith("destination"))).toEqual(
+			[],
+		);
+	});
+
+	test("of a run is said, too", async () => {
+		await editor("POST", "/v1/pipelines", {
+			...{ name: "run-wrong", sourceRef: { name: "s" } },
+			destinationRef: { name: "d" },
+		});
+		const path = "/v1/pipelines/run-wrong/run?queue=true";
+		const wrong = { ful: true, dates: { start: "yesterday" } };
+		const { status, body } = await editor("POST", path, wrong);
+		expect([status, sorted(body.details)]).toEqual([
+			400,
+			[
+				{ path: "dates.end", message: "is required" },
+				{ path: "dates.start", message: "must be a date such as 2026-01-31" },
+				{ path: "ful", message: 'is not a known field. Did you mean "full"?' },
+			],
+		]);
+	});
+
+	test("in more places than any spec has is refused at once", async () => {
+		const many = Array.from({ length: 300_000 }, () => ({}));
+		const { status, body } = await editor("POST", "/v1/pipelines", {
+			...{ sourceRef: { name: "s" }, destinationRef: { name: "d" } },
+			table: { bodyColumns: many },
+		});
+		expect([status, body.details]).toMatchObject([
+			400,
+			[{ path: "table.bodyColumns" }],
 		]);
 	});
 
@@ -83,6 +156,10 @@ describe("what is wrong", () => {
 			expect((await editor(method, path, body)).status).toBe(400);
 	});
 });
+
+function sorted(details: { path: string; message: string }[]) {
+	return details.sort((a, b) => a.path.localeCompare(b.path));
+}
 
 test("what only the operator could validate before is refused at once", async () => {
 	const pipeline = { sourceRef: { name: "s" }, destinationRef: { name: "d" } };

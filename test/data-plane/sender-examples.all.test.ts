@@ -11,7 +11,6 @@ import {
 	readResourceSchemas,
 	type Schema,
 } from "../../crds/resource-schema.ts";
-import { validateSpec } from "../../crds/spec-validator.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
 import { QuestionResponder } from "../../ingest/notify/question-responder.ts";
 import { authorize } from "../../operator/source/routes/authorization.ts";
@@ -23,6 +22,7 @@ import {
 	sealKey,
 	startReceiveFixture,
 } from "../support/fixtures/data-plane/receiver.ts";
+import { validateSpec } from "../support/manifests/spec-validator.ts";
 import { untilKnown } from "../support/senders/http-client.ts";
 import { pageTraffic, topic } from "../support/senders/page-requests.ts";
 import {

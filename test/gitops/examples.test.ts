@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { type KindWithSpec, validateSpec } from "../../crds/spec-validator.ts";
+import { validateSpec } from "../support/manifests/spec-validator.ts";
 
 const root = join(import.meta.dirname, "../..");
 const files = globSync("examples/{argocd,flux,gitops}/**/*.yaml", {
@@ -19,7 +19,7 @@ test("every example is a manifest, and names only folders that are here", () => 
 		expect(apiVersion).toMatch(/^([\w.-]+\/)?v\d\w*$/);
 		expect(metadata?.name).toMatch(/^[a-z][a-z-]+$/);
 		if (apiVersion.startsWith("tidemill.dev/"))
-			expect(validateSpec(kind as KindWithSpec, spec)).toEqual([]);
+			expect(validateSpec(kind, spec)).toEqual([]);
 		const paths = [spec?.path, spec?.source?.path, spec?.chart?.spec?.chart];
 		for (const path of paths.filter(Boolean))
 			expect(existsSync(join(root, path)), path).toBe(true);

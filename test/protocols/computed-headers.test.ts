@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { validateSpec } from "../../crds/spec-validator.ts";
 import {
 	answerChallenge,
 	isLikeComputed,
 } from "../../ingest/receive/request/url-challenge.ts";
 import type { URLChallenge } from "../../packages/contracts/url-challenge.ts";
+import { validateSpec } from "../support/manifests/spec-validator.ts";
 
 /* Some providers want a value that the secret computes in a header of the answer, as Wrike does. */
 

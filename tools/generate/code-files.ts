@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 // The assembler of WebAssembly's own community group, without a compiler.
 import wabt from "wabt";
-import { jsonSchema } from "../../crds/json-schema.ts";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { crdTypesText, warehouseSpecsText } from "./crd-types.ts";
@@ -12,13 +11,7 @@ const root = join(import.meta.dirname, "../..");
 /** The code that follows from other files: its path in the repository and its text. Git ignores it. */
 export function codeFiles(): [path: string, text: string][] {
 	const resources = readResourceSchemas();
-	const specSchemas = resources.map(({ kind, schema }) => [
-		kind,
-		jsonSchema(schema.properties!.spec!),
-	]);
-	const text = JSON.stringify(Object.fromEntries(specSchemas), null, "\t");
 	return [
-		["crds/generated/spec-schemas.json", `${text}\n`],
 		["crds/generated/types.ts", crdTypesText(resources)],
 		["packages/warehouses/generated/specs.ts", warehouseSpecsText(resources)],
 		["ingest/load/generated/warehouses.ts", warehouseLoadsText()],

@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "../..");
 /** All that decides what {@link writeCode} writes. */
 const sources = [
 	"charts/tidemill/files/crds/*.yaml",
-	"crds/{json-schema,resource-schema}.ts",
+	"crds/resource-schema.ts",
 	"crds/parts/*.yaml",
 	"ingest/receive/text/*.wat",
 	"package-lock.json",
