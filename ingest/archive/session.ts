@@ -129,6 +129,7 @@ export class ShardSession {
 			{ ...options, shard, progress },
 		);
 		const { from, unfinished } = position;
+		if (options.chain && options.chain.stream !== stream) ledger.publishAgain();
 		options.flushes.done(stream, from - 1);
 		await unlessFull(lastSequence >= from, async () => {
 			// The archiver before may have found no room for it, and died.

@@ -97,6 +97,22 @@ test("a ledger that NATS didn't take is published again, whether it came at once
 	expect(setLedger).not.toHaveBeenCalled();
 });
 
+test("a NATS that has lost its disk is told everything again, losses too", async () => {
+	const { ledger, progress, setLedger } = newLedger();
+	const setShard = vi.spyOn(progress, "setShard");
+	ledger.learn(cut(1, 3));
+	await ledger.publish(progress);
+	await ledger.publish(progress);
+	expect([setLedger, setShard].map(({ mock }) => mock.calls.length)).toEqual([
+		3, 1,
+	]);
+	ledger.publishAgain();
+	await ledger.publish(progress);
+	expect([setLedger, setShard].map(({ mock }) => mock.calls.length)).toEqual([
+		6, 2,
+	]);
+});
+
 test("what is lost of a cut doesn't count, whether the cut is learned before or after that is known", async () => {
 	const store = new MemoryStore();
 	const log = pino({ level: "silent" });

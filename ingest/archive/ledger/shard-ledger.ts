@@ -56,6 +56,12 @@ export class ShardLedger {
 		for (const source of this.index.sources()) this.#unpublished.add(source);
 	}
 
+	/** NATS may have lost all that was published, as it does with its disk. */
+	publishAgain(): void {
+		this.#publishedLosses = undefined;
+		for (const source of this.index.sources()) this.#unpublished.add(source);
+	}
+
 	learn(cut: CutRecord): void {
 		this.index.add(cut);
 		for (const loss of this.#losses)
