@@ -95,7 +95,7 @@ export function reportLosses(
 export type CutState = "complete" | "held" | "awaited" | "lost";
 
 /** An archiver writes a cut's objects within seconds after its record, and gives up each request after half a minute. */
-const writersMs = 120_000;
+export const writersMs = 120_000;
 
 /**
  * @param ageMs How long the cut's record has been in the store. Negative if the store's clock is ahead.

@@ -53,7 +53,7 @@ export async function withLedgerTools(
 	}
 }
 
-/** The shards as archive knows them after a start. */
+/** The shards as archive knows them after a start, with what the newest cuts should have by now. */
 export async function countShards({
 	shards,
 	snapshots,
@@ -61,6 +61,8 @@ export async function countShards({
 }: LedgerTools): Promise<CountedShard[]> {
 	const counted: CountedShard[] = [];
 	for (const shard of shards)
-		counted.push(await countShard(shard, tools, await snapshots.newest(shard)));
+		counted.push(
+			await countShard(shard, tools, await snapshots.newest(shard), Date.now()),
+		);
 	return counted;
 }

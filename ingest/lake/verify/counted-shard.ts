@@ -1,7 +1,7 @@
 import type { Store } from "../../../packages/bucket/object-store.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
-import { CutLossStore, isSettled } from "../../archive/losses.ts";
+import { CutLossStore, isSettled, writersMs } from "../../archive/losses.ts";
 import { CutStore } from "../../archive/write/cut-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { CompactionStore } from "../compaction/record.ts";
@@ -23,11 +23,14 @@ export interface CountedShard {
  * What a shard has archived, by its cut records. Of a stream's newest cut the objects may be on their way: without all of them it
  * doesn't count yet, unless it is decided what it has lost.
  * @param known What a snapshot says. Then only later records are read.
+ * @param overdueAtMs Count a newest cut, too, that lacks objects two minutes after its record: nobody is writing them. Only where nothing follows
+ * from that for archive, which may still have the frames.
  */
 export async function countShard(
 	number: number,
 	{ store, tombstones }: { store: Store; tombstones: Tombstones },
 	known = new LedgerIndex(),
+	overdueAtMs?: number,
 ): Promise<CountedShard> {
 	const index = known;
 	const gaps: CutGap[] = [];
@@ -38,10 +41,14 @@ export async function countShard(
 	const losses = await lossStore.ofShard(number);
 	const add = async (cut: CutRecord, isNewest: boolean) => {
 		const kept = cut.groups.filter((group) => !tombstones.has(group));
+		const isOverdue = async () =>
+			overdueAtMs !== undefined &&
+			overdueAtMs - (await lossStore.decidedMs(cut)) >= writersMs;
 		if (
 			!isNewest ||
 			isSettled(cut, losses) ||
-			(await lossStore.missing(cut, kept)).length === 0
+			(await lossStore.missing(cut, kept)).length === 0 ||
+			(await isOverdue())
 		)
 			index.add({ ...cut, groups: kept });
 	};

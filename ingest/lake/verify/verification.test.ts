@@ -47,16 +47,16 @@ class Bucket {
 		return objects;
 	}
 
-	async findings(): Promise<FolderFindings[]> {
-		const shards = [await countShard(0, this)];
+	async findings(overdueAtMs?: number): Promise<FolderFindings[]> {
+		const shards = [await countShard(0, this, undefined, overdueAtMs)];
 		const verification = await Verification.open({ ...this, shards });
 		return Array.fromAsync(verification.all());
 	}
 
 	/** Only what differs, in short. */
-	async differences(): Promise<Record<string, string[]>> {
+	async differences(overdueAtMs?: number): Promise<Record<string, string[]>> {
 		const told: Record<string, string[]> = {};
-		for (const found of await this.findings()) {
+		for (const found of await this.findings(overdueAtMs)) {
 			const { account, date, folder } = found;
 			const words = [
 				...found.missing.map(({ name, rows }) => `missing ${name} ${rows}`),
@@ -207,6 +207,18 @@ test("objects without a cut record are told, and cut records that are gone betwe
 		`shop ${day1} events`,
 		`shop ${day1} quarantine`,
 	]);
+});
+
+test("objects of the newest cut are on their way for two minutes, and missing then", async () => {
+	const bucket = await filled();
+	const { store } = bucket;
+	store.nowMs = 1_000;
+	await store.remove(await bucket.cut(31, [{ ...shop, date: day1 }]));
+	expect(await bucket.differences()).toEqual({});
+	expect(await bucket.differences(120_999)).toEqual({});
+	expect(await bucket.differences(121_000)).toEqual({
+		[`shop ${day1} events`]: [`missing ${nameOf(31)} 5`],
+	});
 });
 
 test("what was imported or released is looked for, too", async () => {
