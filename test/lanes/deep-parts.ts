@@ -31,6 +31,7 @@ export const deepParts: Record<string, DeepPart> = {
 		]),
 	),
 	chaos: { command: ["make", "chaos", "SEEDS=1..100"] },
+	"chaos-2": { command: ["make", "chaos", "SEEDS=101..200"] },
 	"chaos-controls": { command: ["make", "chaos-controls"] },
 	"table-histories": { command: ["make", "table-histories", "SEEDS=1..200"] },
 	fuzz: { command: ["make", "fuzz"] },

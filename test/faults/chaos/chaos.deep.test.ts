@@ -6,10 +6,10 @@ import { planText, runSeed } from "./seed.ts";
 import { type Stack, startStack } from "./stack.ts";
 
 /**
- * `make chaos SEEDS=1..200`. Unless it is told otherwise: a full disk, power loss, a forgotten frame, midnight, an old copy,
- * compaction, and wrong clocks of receive and NATS.
+ * `make chaos SEEDS=1..200`. Unless it is told otherwise: a full disk, a full JetStream, an emptied etcd, power loss, a lost disk, a
+ * forgotten frame, midnight, an old copy, an object and a day that are gone, compaction, and wrong clocks of receive and NATS.
  */
-const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "49,51..53,65,84");
+const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "47,49..51,53,55..59,90");
 
 let stack: Stack;
 beforeAll(async () => {

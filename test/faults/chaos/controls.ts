@@ -246,7 +246,105 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		seenBy: { file: "ingest/receive/commit/claims.test.ts" },
 		red: ["keys"],
 	},
+	{
+		name: "receive doesn't say what a stream that is gone held",
+		file: "ingest/receive/commit/left-frames.ts",
+		find: "			this.#notes.push({ value: leftValue(left) });\n",
+		replace: "			void leftValue(left);\n",
+		faults: [lostDisk(20, 1)],
+		seenBy: {
+			file: "test/protocols/streams-left.test.ts",
+			test: "exactly the frames that were lost",
+		},
+		red: ["told"],
+	},
+	{
+		name: "losses that were told aren't told to a NATS that begins anew",
+		file: "ingest/archive/ledger/shard-ledger.ts",
+		find: "		this.#publishedLosses = undefined;\n",
+		replace: "",
+		faults: [lostDisk(20, 1), lostDisk(0, 90)],
+		seenBy: {
+			file: "ingest/archive/ledger/shard-ledger.test.ts",
+			test: "a NATS that has lost its disk",
+		},
+		red: ["told"],
+	},
+	{
+		name: "archive tells NATS before it makes room",
+		file: "ingest/archive/session.ts",
+		find: "		if (!isMore || !isNoRoom(error)) throw error;\n",
+		replace: "		if (isMore || isNoRoom(error)) throw error;\n",
+		faults: [{ kind: "full-jetstream", forMs: 100, at: { acknowledged: 10 } }],
+		seenBy: {
+			file: "test/faults/data-plane/full-buffer.all.test.ts",
+			test: "empties a buffer",
+			race: "nothing on a laptop fills a JetStream",
+		},
+		red: ["archived"],
+	},
+	{
+		name: "receive doesn't say that NATS takes no frames",
+		file: "ingest/receive/commit/shard-writer.ts",
+		find: "		const text = this.#room?.full ?? this.#publisher.failure;\n",
+		replace: "		const text = this.#room?.full;\n",
+		faults: [
+			{
+				kind: "fill",
+				part: "nats",
+				forMs: 100,
+				at: { acknowledged: 10 },
+			},
+		],
+		seenBy: {
+			file: "test/faults/data-plane/full-disk.all.test.ts",
+			race: "it takes a disk that only root makes",
+		},
+		red: ["told"],
+	},
+	{
+		name: "receive answers 404 while a cluster is restored",
+		file: "ingest/receive/request/route-table.ts",
+		find: "		return !this.#served.isSynced || this.#served.isRestoring;\n",
+		replace: "		return !this.#served.isSynced;\n",
+		faults: [{ kind: "emptied-etcd", forMs: 100, at: { acknowledged: 10 } }],
+		seenBy: {
+			file: "ingest/receive/request/route-table.test.ts",
+			test: "while a cluster is restored",
+		},
+		red: ["route"],
+	},
+	{
+		name: "a manifest leaves out what the bucket has lost",
+		file: "ingest/lake/manifest/manifest-objects.ts",
+		find: '		if (missing)\n			throw new RequestFailure(\n				"ObjectMissing",',
+		replace:
+			'		if (missing && !missing)\n			throw new RequestFailure(\n				"ObjectMissing",',
+		faults: [{ kind: "lost-object", nth: 1, adds: false }],
+		seenBy: {
+			file: "test/data-plane/archive-manifests.laptop.test.ts",
+			test: "is named, not left out",
+		},
+		red: ["told"],
+	},
+	{
+		name: "a Run takes what the bucket has lost from the table",
+		file: "ingest/load/load.ts",
+		find: "		const shrinking = await this.#shrinking(listed, held);\n",
+		replace:
+			"		const shrinking = (await this.#shrinking(listed, held)).slice(0, 0);\n",
+		faults: [{ kind: "lost-day", nth: 1, adds: false }],
+		seenBy: {
+			file: "test/data-plane/warehouses/duckdb.laptop.test.ts",
+			test: "rows stay that no object in the bucket",
+		},
+		red: ["table"],
+	},
 ];
+
+function lostDisk(backlog: number, acknowledged: number): Fault {
+	return { kind: "lost-disk", backlog, at: { acknowledged } };
+}
 
 function killed(at: PointMoment): Fault {
 	return { kind: "kill", part: "self", forMs: 0, at };

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { DatesToAsk } from "../../../operator/pipeline/plan-dates.ts";
 import { askArchive } from "../../../operator/reconcile/archive-question.ts";
 import {
+	type JobResult,
 	jobEnv,
+	jobExitCode,
 	type LoadInput,
 	type TableColumn,
 } from "../../../packages/contracts/job.ts";
@@ -27,55 +29,106 @@ import {
 import type { Part, Scene } from "./scene/scene.ts";
 import { eventually, Violation } from "./scene/violation.ts";
 
-/**
- * Loads a Source's events into a table, and those in quarantine into another, as operator and a Job would, with a new try
- * after each that failed. Their rows.
- * @param asked as operator decided, all unless given.
- */
+/** Rows of a Source's table, and of the one for those in quarantine. */
+export interface LoadedRows {
+	table: PlainRow[];
+	quarantine: PlainRow[];
+}
+
+/** A Pipeline's tables in a file of their own. */
+export class LoadedTable {
+	readonly #scene: Scene;
+	readonly #route: Route;
+	readonly #project: string;
+	readonly #directory: string;
+
+	private constructor(scene: Scene, route: Route, project: string) {
+		this.#scene = scene;
+		this.#route = route;
+		this.#project = project;
+		this.#directory = join(scene.scratch, randomUUID());
+	}
+
+	/** There is no table yet. */
+	static async open(scene: Scene, route: Route, project: string) {
+		const table = new LoadedTable(scene, route, project);
+		await mkdir(table.#directory);
+		return table;
+	}
+
+	/**
+	 * A Run, as operator and a Job would do it, with a new try after each that failed and may be repeated. Returns the code of its
+	 * failure for good; undefined if it succeeds.
+	 * @param asked as operator decided, all unless given.
+	 */
+	async run(
+		more: Pick<LoadInput, "adds" | "acceptLoss"> = {},
+		asked?: DatesToAsk,
+	): Promise<string | undefined> {
+		const scene = this.#scene;
+		const run = randomUUID();
+		const { account, source } = this.#route;
+		const directory = this.#directory;
+		const columns: TableColumn[] = [
+			{ name: "event_id", from: "EventID" },
+			{ name: "timestamp", from: "Timestamp" },
+			{ name: "body", from: "Body" },
+			{ name: "date", from: "Date" },
+		];
+		const input: LoadInput = {
+			version: 1,
+			run: { name: source, uid: run, account, pipeline: source },
+			destination: { type: "DuckDB", path: "table.duckdb" },
+			table: { name: "events", columns, description: "" },
+			quarantineTable: { name: "quarantine_events", columns, description: "" },
+			strategy: "Incremental",
+			rebuild: false,
+			manifestURL: await manifestURL(scene, this.#route, run, asked),
+			...more,
+		};
+		const file = join(directory, "input.json");
+		const resultFile = join(directory, "result.json");
+		await writeFile(file, JSON.stringify(input));
+		const env = {
+			[jobEnv.scratch]: directory,
+			[jobEnv.warehouse]: directory,
+			[jobEnv.result]: resultFile,
+			...scene.clock.envOf("load"),
+		};
+		let failure: string | undefined;
+		await eventually("table", async () => {
+			const args = ["load", "--input", file];
+			const load = startTidemill(args, env, this.#project);
+			scene.parts.load = asPart(load);
+			const { exitCode, stdout } = await load.ended;
+			if (exitCode !== 0 && exitCode !== jobExitCode.permanent) return stdout;
+			const result: JobResult = JSON.parse(await readFile(resultFile, "utf8"));
+			if (result.outcome === "Failed") failure = result.error.code;
+			return undefined;
+		});
+		return failure;
+	}
+
+	async rows(): Promise<LoadedRows> {
+		const database = join(this.#directory, "table.duckdb");
+		return {
+			table: await rowsOf(database, "events"),
+			quarantine: await rowsOf(database, "quarantine_events"),
+		};
+	}
+}
+
+/** The rows of a first Run. Throws a {@link Violation} if it fails. */
 export async function loadTable(
 	scene: Scene,
 	route: Route,
 	project: string,
 	asked?: DatesToAsk,
-): Promise<{ table: PlainRow[]; quarantine: PlainRow[] }> {
-	const run = randomUUID();
-	const { account, source } = route;
-	const directory = join(scene.scratch, run);
-	await mkdir(directory);
-	const columns: TableColumn[] = [
-		{ name: "event_id", from: "EventID" },
-		{ name: "timestamp", from: "Timestamp" },
-		{ name: "body", from: "Body" },
-		{ name: "date", from: "Date" },
-	];
-	const input: LoadInput = {
-		version: 1,
-		run: { name: source, uid: run, account, pipeline: source },
-		destination: { type: "DuckDB", path: "table.duckdb" },
-		table: { name: "events", columns, description: "" },
-		quarantineTable: { name: "quarantine_events", columns, description: "" },
-		strategy: "Incremental",
-		rebuild: false,
-		manifestURL: await manifestURL(scene, route, run, asked),
-	};
-	const file = join(directory, "input.json");
-	await writeFile(file, JSON.stringify(input));
-	const env = {
-		[jobEnv.scratch]: directory,
-		[jobEnv.warehouse]: directory,
-	};
-	await eventually("table", async () => {
-		const load = startTidemill(["load", "--input", file], env, project);
-		scene.parts.load = asPart(load);
-		const { exitCode, stdout } = await load.ended;
-		if (exitCode === 65) throw new Violation("table", stdout);
-		return exitCode === 0 ? undefined : stdout;
-	});
-	const database = join(directory, "table.duckdb");
-	return {
-		table: await rowsOf(database, "events"),
-		quarantine: await rowsOf(database, "quarantine_events"),
-	};
+): Promise<LoadedRows> {
+	const table = await LoadedTable.open(scene, route, project);
+	const failure = await table.run({}, asked);
+	if (failure) throw new Violation("table", `a Run fails with ${failure}`);
+	return table.rows();
 }
 
 /** Files of all that a new Run of the Source would load. Throws a {@link Violation} when one isn't there. */
@@ -100,9 +153,28 @@ export async function manifestFiles(
 		});
 }
 
+/** Why archive refuses a Run of the Source for good; undefined if it doesn't. */
+export async function refusedManifest(
+	scene: Scene,
+	route: Route,
+): Promise<string | undefined> {
+	const { account, sourceKey, shard } = route;
+	let code: string | undefined;
+	await eventually("told", async () => {
+		const answer = await askManifest(scene, shard, {
+			...{ run: randomUUID(), account, sourceKey, quarantine: true },
+			extent: "Whole",
+		});
+		if (answer.ok) return undefined;
+		code = answer.error.code;
+		return answer.error.retryable ? answer.error.message : undefined;
+	});
+	return code;
+}
+
 /** Where the manifest of a Run is that would load all of a Source or what is asked for, with what is in quarantine. */
 async function manifestURL(
-	{ admin }: Scene,
+	scene: Scene,
 	{ account, sourceKey, shard }: Route,
 	run: string = randomUUID(),
 	asked: AskedDates = { extent: "Whole" },
@@ -116,18 +188,26 @@ async function manifestURL(
 	};
 	let url = "";
 	await eventually("table", async () => {
-		const answer = await askArchive<ManifestAnswer>(
-			{ nats: admin, log: createLog("test") },
-			{ subject: manifestSubject(shard), shard },
-			question,
-			"NoAnswer",
-			new AbortController().signal,
-		);
+		const answer = await askManifest(scene, shard, question);
 		if (!answer.ok) return answer.error.message;
 		url = answer.url;
 		return undefined;
 	});
 	return url;
+}
+
+function askManifest(
+	{ admin }: Scene,
+	shard: number,
+	question: ManifestRequest,
+) {
+	return askArchive<ManifestAnswer>(
+		{ nats: admin, log: createLog("test") },
+		{ subject: manifestSubject(shard), shard },
+		question,
+		"NoAnswer",
+		new AbortController().signal,
+	);
 }
 
 /** A Job's process: once killed, its next try is another. */

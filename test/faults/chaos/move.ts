@@ -19,12 +19,13 @@ import { eventually, Violation } from "./scene/violation.ts";
 const keysPerMove = 4;
 
 /**
- * Moves a Source each time that so many more events have come. After each move senders repeat the keys that they have used, and a
- * manifest is asked for. Returns these, for {@link verifyMoved}.
+ * Moves a Source each time that so many more events have come. After each move senders repeat the keys that they have used, unless
+ * NATS may lose them, and a manifest is asked for. Returns these, for {@link verifyMoved}.
  */
 export async function moveSource(
 	scene: Scene,
 	{ source, after }: Move,
+	keepsKeys: boolean,
 ): Promise<AskedManifest[]> {
 	const index = source % scene.routes.length;
 	const bodies: string[] = [];
@@ -33,7 +34,7 @@ export async function moveSource(
 		await scene.untilMore(events);
 		bodies.push(...(await sendKeyed(scene, index)));
 		await scene.moveToNextShard(index);
-		await repeatKeyed(scene, index, bodies);
+		if (keepsKeys) await repeatKeyed(scene, index, bodies);
 		const due = new Set(scene.sent.acknowledged.keys());
 		// While an archive is away the next move doesn't wait for it.
 		asked.push(askManifest(scene, scene.routes[index]!, due));

@@ -32,10 +32,16 @@ export type Fault =
 	| { kind: "lose"; at: PointMoment }
 	/** The store answers so many requests with this status. */
 	| { kind: "refuse"; status: number; times: number; at: PointMoment }
-	/** No room on the disk for that time; then there is, and NATS is started again as its probe would have it. */
+	/** No room on the disk until receive says so, and for that time; then there is, and NATS is started again once the chart's reloader would. */
 	| { kind: "fill"; part: "nats" | "s3"; forMs: number; at: Moment }
+	/** Others' data leaves JetStream no room, for that time after receive has said so. */
+	| { kind: "full-jetstream"; forMs: number; at: Moment }
+	/** Kubernetes has lost all resources. People restore them for that time, all but one Source, and say then that they have. */
+	| { kind: "emptied-etcd"; forMs: number; at: Moment }
 	/** NATS's disk keeps what was synced and nothing else. */
 	| { kind: "power-loss"; at: Moment }
+	/** NATS's only disk is lost, when so many events are in no other place: the server comes back with an empty one. */
+	| { kind: "lost-disk"; backlog: number; at: Moment }
 	/** A PubAck is lost; its frame is archived and purged; NATS is restarted, and has forgotten the frame's id. */
 	| { kind: "forgotten"; nth: number }
 	/** The clock comes to midnight while events come in. Before all other faults. */
@@ -49,8 +55,19 @@ export type Fault =
 			at: Moment;
 	  }
 	| Move
+	| BucketLoss
 	/** Everything is archived; then NATS gets back its files as they were after so many events. After all other faults. */
 	| { kind: "restore"; acknowledged: number; isOvertaken: boolean };
+
+/**
+ * Everything is archived and loaded; then the nth object of the loaded Source is gone from the bucket, or all of its newest date.
+ * `adds`: the next Run is a schedule's.
+ */
+export interface BucketLoss {
+	kind: "lost-object" | "lost-day";
+	nth: number;
+	adds: boolean;
+}
 
 /** A Source goes to the next shard, each time after so many more events. It is no fault, and happens beside those. */
 export interface Move {
@@ -131,8 +148,12 @@ const usual: ((random: Random) => Fault)[] = [
 	// Disks, power, clocks, back-ups.
 	(random) => fill("nats", random),
 	(random) => fill("s3", random),
+	(random) => ({ kind: "full-jetstream", ...lasting1s(random) }),
+	(random) => ({ kind: "emptied-etcd", ...lasting1s(random) }),
 	(random) => ({ kind: "power-loss", at: anywhere(random) }),
 	(random) => ({ kind: "power-loss", at: at("purge", "after", random) }),
+	(random) => lostDisk(upTo(60, random), anywhere(random)),
+	(random) => lostDisk(0, at("publish", "after", random)),
 	(random) => ({ kind: "forgotten", nth: upTo(10, random) }),
 	(random) => ({ kind: "midnight", inMs: 1_000 + upTo(1_000, random) }),
 	(random) => ({
@@ -140,6 +161,8 @@ const usual: ((random: Random) => Fault)[] = [
 		acknowledged: upTo(40, random),
 		isOvertaken: random() < 0.5,
 	}),
+	(random) => loss("lost-object", random),
+	(random) => loss("lost-day", random),
 	// While closed dates are compacted.
 	...strikesAt(compactionSteps),
 	(random) => kill("s3", at("output", "during", random), random),
@@ -168,9 +191,17 @@ const onlyOnce = new Set<Fault["kind"]>([
 	"restore",
 	"forgotten",
 	"clock",
+	"lost-disk",
+	"emptied-etcd",
 ]);
 /** Two things that move one clock. */
 const movesClock = new Set<Fault["kind"]>(["midnight", "clock"]);
+/** Who loses NATS and Kubernetes at once begins anew; and a copy of NATS's files is of the NATS that was lost. */
+const losesRoutes = new Set<Fault["kind"]>([
+	"lost-disk",
+	"emptied-etcd",
+	"restore",
+]);
 
 /** The faults of a seed in their order, and one Source that moves, unless a clock is wrong. */
 export function planOf(seed: number, random: Random): Fault[] {
@@ -189,6 +220,8 @@ export function planOf(seed: number, random: Random): Fault[] {
 function excludes(one: Fault, other: Fault): boolean {
 	if (one.kind === other.kind && onlyOnce.has(one.kind)) return true;
 	if (movesClock.has(one.kind) && movesClock.has(other.kind)) return true;
+	if (isBucketLoss(one) && isBucketLoss(other)) return true;
+	if (losesRoutes.has(one.kind) && losesRoutes.has(other.kind)) return true;
 	if (one.kind === "clock" || other.kind === "clock")
 		return [one, other].some(isOfCompaction);
 	// So few dates are compacted that one trap would have all that comes to a step.
@@ -208,7 +241,8 @@ function stepOf(fault: Fault): string | undefined {
 /** The order in which a plan's faults can be had: from a clock to be moved, to a run, to the end of all. */
 function phase(fault: Fault): number {
 	if (fault.kind === "midnight") return 0;
-	if (fault.kind === "restore") return 4;
+	if (isBucketLoss(fault)) return 4;
+	if (fault.kind === "restore") return 5;
 	if (isOfCompaction(fault)) return 2;
 	return isOfLoad(fault) ? 3 : 1;
 }
@@ -219,6 +253,10 @@ export function isOfCompaction(fault: Fault): boolean {
 	return (
 		"at" in fault && "point" in fault.at && points.includes(fault.at.point)
 	);
+}
+
+export function isBucketLoss(fault: Fault): fault is BucketLoss {
+	return fault.kind === "lost-object" || fault.kind === "lost-day";
 }
 
 /** Whether it strikes while a Run loads. */
@@ -233,11 +271,13 @@ export function describe(fault: Fault): string {
 	if ("part" in rest) words.push(rest.part);
 	if ("parts" in rest)
 		words.push(`of ${rest.parts.join(", ")} ${rest.hours} h ahead`);
+	if ("backlog" in rest) words.push(`with ${rest.backlog} events`);
 	if ("status" in rest) words.push(`${rest.times} × ${rest.status}`);
 	if ("nth" in rest) words.push(`#${rest.nth}`);
 	if ("after" in rest)
 		words.push(`Source ${rest.source} after ${rest.after.join(", ")} events`);
 	if ("inMs" in rest) words.push(`in ${rest.inMs} ms`);
+	if ("adds" in rest) words.push(rest.adds ? "and a schedule" : "and a Run");
 	if ("acknowledged" in rest)
 		words.push(
 			`as after ${rest.acknowledged} events${rest.isOvertaken ? ", overtaken" : ""}`,
@@ -278,8 +318,19 @@ function wrongClock(parts: ClockPart[], random: Random): Fault {
 }
 
 function fill(part: "nats" | "s3", random: Random): Fault {
-	const forMs = duration(1_000, random);
-	return { kind: "fill", part, forMs, at: anywhere(random) };
+	return { kind: "fill", part, ...lasting1s(random) };
+}
+
+function lasting1s(random: Random): { forMs: number; at: Moment } {
+	return { forMs: duration(1_000, random), at: anywhere(random) };
+}
+
+function lostDisk(backlog: number, at: Moment): Fault {
+	return { kind: "lost-disk", backlog, at };
+}
+
+function loss(kind: BucketLoss["kind"], random: Random): BucketLoss {
+	return { kind, nth: upTo(100, random), adds: random() < 0.5 };
 }
 
 function move(random: Random): Move {

@@ -1,21 +1,23 @@
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { randomOf } from "../../support/seeded-random.ts";
 import { project } from "../../support/servers/role-server.ts";
+import { loseObjects } from "./bucket-loss.ts";
 import { isQuarantined, verifyTable } from "./checks/checks.ts";
 import { untilArchived, verifyArchive } from "./checks/verify.ts";
 import { compact, untilCompactable } from "./compaction.ts";
-import { loadTable } from "./load.ts";
+import { LoadedTable } from "./load.ts";
 import { moveSource, verifyMoved } from "./move.ts";
 import {
 	describe,
 	type Fault,
+	isBucketLoss,
 	isOfCompaction,
 	isOfLoad,
 	planOf,
 } from "./plan.ts";
 import { copyNats, restoreAndExpectAlarm } from "./restore.ts";
 import type { Scene } from "./scene/scene.ts";
-import { eventually } from "./scene/violation.ts";
+import { eventually, Violation } from "./scene/violation.ts";
 import type { Stack } from "./stack.ts";
 import { strike } from "./strike.ts";
 
@@ -94,7 +96,8 @@ async function run(
 	const restore = faults.find((fault) => fault.kind === "restore");
 	const copying = restore && copyAfter(scene, restore.acknowledged);
 	const move = faults.find((fault) => fault.kind === "move");
-	const moving = move && moveSource(scene, move);
+	const keepsKeys = !faults.some(({ kind }) => kind === "lost-disk");
+	const moving = move && moveSource(scene, move, keepsKeys);
 	moving?.catch(() => undefined);
 	const sudden = faults.filter(
 		(fault) => fault !== midnight && !isOfLoad(fault) && !isOfCompaction(fault),
@@ -120,10 +123,15 @@ async function run(
 	const striking = Promise.all(ofLoad.map((fault) => strike(scene, fault)));
 	striking.catch(() => undefined);
 	// A load is what costs most, so not of each Source and not of each seed.
+	const bucketLoss = faults.find(isBucketLoss);
 	const isLoaded =
-		ofLoad.length > 0 || isCompacted || seed % seedsPerLoad === 0;
+		ofLoad.length > 0 ||
+		isCompacted ||
+		bucketLoss !== undefined ||
+		seed % seedsPerLoad === 0;
 	if (isLoaded) {
-		const route = scene.routes[(move?.source ?? seed) % scene.routes.length]!;
+		const source = (move?.source ?? seed) % scene.routes.length;
+		const route = scene.routes[source]!;
 		// What a clock dated too late is loaded on its day.
 		const today = utcDate(scene.clock.now());
 		const own = rows.filter(
@@ -131,9 +139,16 @@ async function run(
 		);
 		const apart = own.filter(isQuarantined);
 		const others = own.filter((row) => !isQuarantined(row));
-		const { table, quarantine } = await loadTable(scene, route, root);
+		const loaded = await LoadedTable.open(scene, route, root);
+		const failure = await loaded.run();
+		if (failure) throw new Violation("table", `a Run fails with ${failure}`);
+		const { table, quarantine } = await loaded.rows();
 		verifyTable(route.source, others, table);
 		verifyTable(`${route.source}_quarantine`, apart, quarantine);
+		if (bucketLoss) {
+			scene.traps.clear();
+			await loseObjects(scene, bucketLoss, { source, table: loaded }, rows);
+		}
 	}
 	scene.traps.clear();
 	if (restore && copy)

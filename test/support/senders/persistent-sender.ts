@@ -11,6 +11,8 @@ export interface Sent {
 	rejected: Set<string>;
 	/** Bodies of requests that ended in any other way: they may or may not have been stored. */
 	unknown: Set<string>;
+	/** How many requests were answered 404, after which real senders give up. */
+	notFound: number;
 }
 
 export interface Acknowledged {
@@ -64,6 +66,7 @@ export async function sendPersistently(options: {
 			else if (answer?.status === 400) sent.rejected.add(digest);
 			else {
 				sent.unknown.add(digest);
+				if (answer?.status === 404) sent.notFound++;
 				// As real senders do: a service that is away is not asked again at once.
 				await delay(20);
 			}
@@ -78,6 +81,7 @@ export function newSent(): Sent {
 		acknowledged: new Map(),
 		rejected: new Set(),
 		unknown: new Set(),
+		notFound: 0,
 	};
 }
 

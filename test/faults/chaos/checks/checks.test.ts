@@ -96,6 +96,7 @@ function whole(): Remains {
 		acknowledged,
 		rejected: new Set(["digest 7"]),
 		unknown: new Set(["digest 4", "digest 5"]),
+		notFound: 0,
 	};
 	const expected = new Map<string, Expected>([
 		said("digest 3", "Accept", rows[2]!.violations),
@@ -106,7 +107,10 @@ function whole(): Remains {
 		{ base: 7, lastSequence: 10, cuts },
 		{ base: 3, lastSequence: 3, cuts: [] },
 	];
-	return { sent, expected, rows, streams, compactions: [] };
+	const told = {
+		...{ stored: [], life: 1, losses: [], unknownSinceMs: new Map() },
+	};
+	return { sent, expected, rows, streams, told, compactions: [] };
 }
 
 function said(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CutRecord } from "../../../../ingest/archive/decide/cut.ts";
+import type { LostGroup } from "../../../../ingest/archive/decide/loss.ts";
 import type { CompactionRecord } from "../../../../ingest/lake/compaction/record.ts";
 import type {
 	Deviation,
@@ -15,6 +16,7 @@ import {
 } from "../../../support/senders/persistent-sender.ts";
 import type { Expected } from "../scene/planned-events.ts";
 import { Violation } from "../scene/violation.ts";
+import { type ToldLosses, withoutTold } from "./told.ts";
 
 /** A row of an object. */
 export interface ObjectRow extends PlainRow {
@@ -34,8 +36,10 @@ export interface Remains {
 	expected: ReadonlyMap<string, Expected>;
 	/** Those in quarantine, too. */
 	rows: ObjectRow[];
-	/** By shard. */
+	/** Those of each shard that have been used in the seed. */
 	streams: CutStream[];
+	/** What a cut or an object may lack. */
+	told: ToldLosses;
 	compactions: CompactionRecord[];
 	/** By how much receive's and NATS's clocks were wrong together, 0 among them; never unless given. */
 	sharedMs?: readonly number[];
@@ -44,14 +48,22 @@ export interface Remains {
 /** The stream's last sequences before the seed and after it, and its cuts in order. */
 export interface CutStream {
 	base: number;
-	lastSequence: number;
+	/** Unknown of a stream that is gone. */
+	lastSequence: number | undefined;
 	cuts: CutRecord[];
 }
 
 /** Throws the first {@link Violation} found among events, cut records and objects. */
 export function verifyRemains(remains: Remains): void {
-	const [broken] = brokenPromises(remains.rows, remains.sent);
+	const { rows, told } = remains;
+	const sent = withoutTold(remains.sent, rows, told);
+	const [broken] = brokenPromises(rows, sent);
 	if (broken) throw new Violation("once", broken);
+	if (sent.notFound > 0)
+		throw new Violation(
+			"route",
+			`${sent.notFound} events were sent to URLs with a route and answered 404`,
+		);
 	verifyViolations(remains);
 	verifyDates(remains);
 	for (const stream of remains.streams) verifyCuts(stream);
@@ -114,21 +126,26 @@ function verifyCuts({ cuts, base, lastSequence }: CutStream): void {
 			);
 		next = last + 1;
 	}
-	if (next !== lastSequence + 1)
+	if (lastSequence !== undefined && next !== lastSequence + 1)
 		throw new Violation(
 			"cuts",
 			`the last cut ends at ${next - 1}, the stream at ${lastSequence}`,
 		);
 }
 
-function verifyObjects({ streams, compactions, rows }: Remains): void {
+function verifyObjects({ streams, compactions, rows, told }: Remains): void {
 	const wanted = new Map<string, number>();
-	for (const { stream, first, groups } of streams.flatMap(({ cuts }) => cuts))
-		for (const { account, sourceKey, date, rows, quarantined } of groups)
-			wanted.set(
-				`${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`,
-				rows,
-			);
+	const keyOf = (
+		{ stream, first }: Pick<CutRecord, "stream" | "first">,
+		{ account, sourceKey, date, quarantined }: LostGroup,
+	) =>
+		`${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/${stream}-${String(first).padStart(20, "0")}.parquet`;
+	for (const cut of streams.flatMap(({ cuts }) => cuts))
+		for (const group of cut.groups) wanted.set(keyOf(cut, group), group.rows);
+	for (const { stream, loss } of told.losses)
+		if (loss.kind === "objects")
+			for (const group of loss.groups)
+				wanted.delete(keyOf({ stream, first: loss.from }, group));
 	for (const { account, sourceKey, date, quarantined, outputs } of compactions)
 		for (const { name, inputs } of outputs) {
 			const folder = `${quarantined ? "quarantine" : "events"}/account=${account}/source=${sourceKey}/date=${date}/`;
@@ -148,24 +165,28 @@ function verifyObjects({ streams, compactions, rows }: Remains): void {
 			);
 }
 
-/** What is wrong with what a Source's ledger counts, if these are the rows of its objects. */
+/**
+ * What is wrong with what a Source's ledger counts, if these are the rows of its objects.
+ * @param hasLost of a cut. The deviations of what is lost still count.
+ */
 export function faultOfLedger(
 	ledger: Pick<SourceLedger, "archived" | "quarantined" | "deviations"> = {
 		archived: {},
 	},
 	rows: readonly ObjectRow[],
+	hasLost = false,
 ): string | undefined {
 	const byDate = (which: readonly ObjectRow[]) =>
 		Object.fromEntries(countBy(which, ({ date }) => date));
 	const said = {
 		archived: ledger.archived,
 		quarantined: ledger.quarantined ?? {},
-		deviations: inOrder(ledger.deviations?.entries ?? []),
+		deviations: hasLost ? [] : inOrder(ledger.deviations?.entries ?? []),
 	};
 	const found = {
 		archived: byDate(rows.filter((row) => !isQuarantined(row))),
 		quarantined: byDate(rows.filter(isQuarantined)),
-		deviations: deviationsOf(rows),
+		deviations: hasLost ? [] : deviationsOf(rows),
 	};
 	// Of so few types and kinds, none is left for the others.
 	return isDeepStrictEqual(said, found) && !ledger.deviations?.others

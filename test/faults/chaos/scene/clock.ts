@@ -11,6 +11,7 @@ export const clockParts = [
 	"archive-a",
 	"archive-b",
 	"nats",
+	"load",
 ] as const;
 export type ClockPart = (typeof clockParts)[number];
 
@@ -27,6 +28,7 @@ export class Clock {
 		"archive-a": 0,
 		"archive-b": 0,
 		nats: 0,
+		load: 0,
 	};
 	/** By how much an event's time may differ from the clock: receive's and NATS's have been wrong by as much together. */
 	readonly sharedMs = new Set([0]);
@@ -34,6 +36,15 @@ export class Clock {
 	constructor(directory: string) {
 		this.#directory = directory;
 		this.#write();
+	}
+
+	/** Of a Node process that is to have this part's. */
+	envOf(part: ClockPart): Record<string, string> {
+		const preload = join(import.meta.dirname, "clock-preload.ts");
+		return {
+			CHAOS_CLOCK: this.fileOf(part),
+			NODE_OPTIONS: `--import=${preload}`,
+		};
 	}
 
 	fileOf(part: ClockPart): string {

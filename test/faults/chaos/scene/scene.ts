@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { cp, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { jetstreamManager, type StreamState } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
+import { freePort } from "../../../../local/machine/ports.ts";
 import { bucket, framesSubject } from "../../../../packages/contracts/nats.ts";
 import type { Route } from "../../../../packages/contracts/route.ts";
+import { routeWith } from "../../../support/examples/route-example.ts";
 import { LoopDisk } from "../../../support/faults/loop-disk.ts";
 import {
 	shiftedClock,
@@ -15,7 +17,6 @@ import {
 	connectAdmin,
 	startReceiver,
 	type TestReceiver,
-	TestRoutes,
 } from "../../../support/fixtures/data-plane/receiver.ts";
 import {
 	newSent,
@@ -35,13 +36,15 @@ import {
 	type TestServer,
 	temporaryDirectory,
 } from "../../../support/servers/test-server.ts";
+import { startTidemill } from "../../../support/servers/tidemill-process.ts";
 import { Clock } from "./clock.ts";
 import { Locks } from "./locks.ts";
 import { Moves } from "./moves.ts";
 import { PlannedEvents } from "./planned-events.ts";
-import { eventually } from "./violation.ts";
+import { eventually, Violation } from "./violation.ts";
 import { NatsProxy } from "./wires/nats-proxy.ts";
 import { type ObjectCounts, S3Proxy } from "./wires/s3-proxy.ts";
+import { StoredFrames } from "./wires/stored-frames.ts";
 import { Traps } from "./wires/traps.ts";
 
 /** Where a sender's key stands. */
@@ -51,6 +54,7 @@ const senders = 4;
 /** Objects that a closed date must have to be compacted. */
 export const minCompactedObjects = 2;
 const pauseMs = 4;
+const mib = 1024 ** 2;
 /** Only few of the events have a key. */
 const idempotency = { key: { header: keyHeader }, windowSeconds: 3_600 };
 
@@ -69,12 +73,11 @@ export interface SharedStore {
 	shards: number;
 }
 
-/** A shard's stream, and where it ended before the seed. */
+/** A shard's stream. */
 export interface SceneStream {
 	shard: number;
 	name: string;
 	state: StreamState;
-	base: number;
 }
 
 const clockArgs = ["--import", join(import.meta.dirname, "clock-preload.ts")];
@@ -87,13 +90,19 @@ export class Scene {
 	readonly traps = new Traps();
 	/** Who does something to a part keeps others from it. */
 	readonly locks = new Locks();
+	/** Of all its seeds. */
+	readonly frames = new StoredFrames();
+	/** A fault has lost what NATS or the bucket had. */
+	hasLost = false;
 	sent: Sent = newSent();
 	/** Two Sources of each shard, so that most cuts have several objects. The first one has a tracking plan. */
 	routes: Route[] = [];
 	/** The events of the first Source. */
 	planned!: PlannedEvents;
-	/** By shard: where its stream ended before the seed. */
-	#bases: number[] = [];
+	/** Where each shard's stream ended before the seed, by its name. */
+	#bases = new Map<string, number>();
+	/** Streams that were gone before the seed. */
+	#over = new Set<string>();
 	/** Seeds that it has been used for. */
 	uses = 0;
 	/** What can be killed, stopped and started. */
@@ -105,6 +114,8 @@ export class Scene {
 	natsDisk: LoopDisk | undefined;
 	/** Where NATS has its files. */
 	natsStore!: string;
+	/** URL of NATS's monitoring port. */
+	natsMonitor!: string;
 	admin!: NatsConnection;
 	moves!: Moves;
 	receive!: TestReceiver;
@@ -118,8 +129,15 @@ export class Scene {
 	/** Undone in the opposite order. */
 	readonly #undo: (() => unknown)[] = [];
 
-	private constructor(store: SharedStore, hasNatsClock: boolean) {
+	readonly #project: string;
+
+	private constructor(
+		store: SharedStore,
+		project: string,
+		hasNatsClock: boolean,
+	) {
 		this.store = store;
+		this.#project = project;
 		this.hasNatsClock = hasNatsClock;
 	}
 
@@ -129,10 +147,10 @@ export class Scene {
 		project: string,
 		{ hasNatsClock = false } = {},
 	): Promise<Scene> {
-		const scene = new Scene(store, hasNatsClock);
+		const scene = new Scene(store, project, hasNatsClock);
 		scene.scratch = await temporaryDirectory("chaos");
 		try {
-			await scene.#start(project);
+			await scene.#start();
 			return scene;
 		} catch (error) {
 			await scene.close();
@@ -140,8 +158,9 @@ export class Scene {
 		}
 	}
 
-	async #start(project: string): Promise<void> {
+	async #start(): Promise<void> {
 		const { store } = this;
+		const project = this.#project;
 		const { scratch } = this;
 		this.#undo.push(() => rm(scratch, { recursive: true, force: true }));
 		this.clock = new Clock(scratch);
@@ -149,10 +168,14 @@ export class Scene {
 			this.natsDisk = await LoopDisk.make(512);
 			this.#undo.push(() => this.natsDisk?.remove());
 		}
+		const monitorPort = await freePort();
+		this.natsMonitor = `http://127.0.0.1:${monitorPort}`;
 		this.natsStore = join(this.natsDisk?.directory ?? scratch, "nats");
 		this.nats = await startNats(
 			(config) => {
 				config.jetstream.store_dir = this.natsStore;
+				config.jetstream.max_file_store = 160 * mib;
+				config.http = `127.0.0.1:${monitorPort}`;
 			},
 			this.hasNatsClock
 				? {
@@ -191,14 +214,19 @@ export class Scene {
 	async renew(random: () => number): Promise<void> {
 		this.uses++;
 		this.sent = newSent();
-		this.#bases = (await this.streams()).map(({ state }) => state.last_seq);
-		const routes = new TestRoutes(this.admin);
+		const streams = await this.streams();
+		this.#bases = new Map(
+			streams.map(({ name, state }) => [name, state.last_seq]),
+		);
+		const cuts = join(this.directory, "cuts");
+		const known = new Set(await readdir(cuts).catch(() => []));
+		this.#over = known.difference(this.#bases);
 		this.planned = new PlannedEvents(`orders-${this.uses}`, random);
-		const plan = await routes.putPlan(this.planned.document);
+		const plan = this.moves.know(this.planned.document);
 		const shards = [...Array(this.store.shards).keys()];
-		const made = await Promise.all([
+		const made = [
 			...shards.map((shard) =>
-				routes.add({
+				newSource({
 					source: `orders-${shard}`,
 					shard,
 					idempotency,
@@ -206,9 +234,9 @@ export class Scene {
 				}),
 			),
 			...shards.map((shard) =>
-				routes.add({ source: `returns-${shard}`, shard, idempotency }),
+				newSource({ source: `returns-${shard}`, shard, idempotency }),
 			),
-		]);
+		];
 		this.routes = made.map(({ route }) => route);
 		await this.moves.publish(this.routes);
 		this.urls = made.map(({ path }) => this.receive.url + path);
@@ -227,6 +255,11 @@ export class Scene {
 				},
 			},
 		);
+		const start = receive.start;
+		receive.start = () => {
+			this.frames.life++;
+			return start();
+		};
 		this.#undo.push(
 			() => receive.kill(),
 			() => receive.stop(),
@@ -251,19 +284,14 @@ export class Scene {
 			nodeArgs: clockArgs,
 			env: {
 				CHAOS_CLOCK: this.clock.fileOf(name),
+				...this.#archiveEnv,
 				NATS_URL: urlFor("archive"),
 				S3_ENDPOINT: `http://127.0.0.1:${await proxy.listen()}`,
-				S3_BUCKET: s3.bucket,
-				S3_PREFIX: this.prefix,
-				AWS_REGION: s3.region,
-				AWS_ACCESS_KEY_ID: s3.accessKeyId,
-				AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
-				ARCHIVE_SHARDS: [...Array(this.store.shards).keys()].join(),
 				ARCHIVE_MAX_AGE_MS: "100",
 				ARCHIVE_COMPACTION_MIN_OBJECTS: String(minCompactedObjects),
 				ARCHIVE_COMPACTION_INTERVAL_MS: "300",
 				ARCHIVE_SCRATCH: join(directory, "scratch"),
-				STREAM_MAX_BYTES: String(64 * 1024 ** 2),
+				STREAM_MAX_BYTES: String(64 * mib),
 			},
 		});
 		this.#undo.push(
@@ -273,9 +301,31 @@ export class Scene {
 		return archive;
 	}
 
+	get #archiveEnv(): Record<string, string> {
+		const { s3, shards } = this.store;
+		return {
+			S3_BUCKET: s3.bucket,
+			S3_PREFIX: this.prefix,
+			AWS_REGION: s3.region,
+			AWS_ACCESS_KEY_ID: s3.accessKeyId,
+			AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+			ARCHIVE_SHARDS: [...Array(shards).keys()].join(),
+		};
+	}
+
+	/** `tidemill ledger …`, as an administrator runs it where archive's settings are. No trap is on its way. */
+	async ledger(...args: string[]) {
+		const env = {
+			...this.#archiveEnv,
+			NATS_URL: this.nats.urlFor("archive"),
+			S3_ENDPOINT: this.store.s3.endpoint,
+		};
+		return startTidemill(["ledger", ...args], env, this.#project).ended;
+	}
+
 	async #natsProxy(part: string): Promise<TestNats["urlFor"]> {
 		const target = portOf(this.nats.url);
-		const proxy = new NatsProxy(part, target, this.traps, this.clock);
+		const proxy = new NatsProxy(part, target, this);
 		this.#undo.push(() => proxy.close());
 		const port = await proxy.listen();
 		return (role) => this.nats.urlFor(role).replace(`:${target}`, `:${port}`);
@@ -316,7 +366,9 @@ export class Scene {
 
 	/** New events of this one of the routes go to the next shard. */
 	async moveToNextShard(index: number): Promise<void> {
-		this.routes = await this.moves.toNextShard(this.routes, index);
+		const release = await this.locks.take("routes");
+		const moved = this.moves.toNextShard(this.routes, index);
+		this.routes = await moved.finally(release);
 	}
 
 	async stopSending(): Promise<void> {
@@ -344,10 +396,39 @@ export class Scene {
 				const [name] = await streams.names(framesSubject(shard)).next();
 				if (!name) return `shard ${shard} has no stream`;
 				const { state } = await streams.info(name);
-				found.push({ shard, name, state, base: this.#bases[shard] ?? 0 });
+				found.push({ shard, name, state });
 				return undefined;
 			});
 		return found;
+	}
+
+	/** The stream's last sequence before the seed. */
+	baseOf(stream: string): number {
+		return this.#bases.get(stream) ?? 0;
+	}
+
+	/** Whether the stream was gone before the seed. */
+	isOver(stream: string): boolean {
+		return this.#over.has(stream);
+	}
+
+	/**
+	 * NATS was killed and comes back with an empty disk. The operator writes what it knows, and archive counts the bucket's events
+	 * again, as docs/upgrade.md says.
+	 */
+	async renewNats(
+		startArchives: () => Promise<unknown> = async () => undefined,
+	): Promise<void> {
+		this.hasLost = true;
+		await rm(this.natsStore, { recursive: true });
+		await mkdir(this.natsStore);
+		await this.nats.start();
+		await startArchives();
+		const release = await this.locks.take("routes");
+		await this.moves.publish(this.routes).finally(release);
+		const { exitCode, stderr } = await this.ledger("rebuild");
+		if (exitCode !== 0)
+			throw new Violation("ready", `ledger rebuild: ${stderr}`);
 	}
 
 	async objectsDone(stream: string): Promise<number> {
@@ -379,6 +460,20 @@ export class Scene {
 			await Promise.resolve(undo()).catch(() => undefined);
 		await rm(this.directory, { recursive: true, force: true });
 	}
+}
+
+/** Its route, and the path of its URL. */
+export function newSource(change: Partial<Route>): {
+	route: Route;
+	path: string;
+} {
+	const [sourceKey, urlKey] = [newKey(), newKey()];
+	const route = routeWith(urlKey, sourceKey, change);
+	return { route, path: `/hooks/${sourceKey}/${urlKey}` };
+}
+
+function newKey(): string {
+	return randomUUID().replaceAll("-", "");
 }
 
 function portOf(url: string): number {

@@ -16,6 +16,10 @@ export type Check =
 	 * outcome, each at most once; and no rejected one.
 	 */
 	| "once"
+	/** What is lost is counted where people see it, or said to be unknown since a time; what isn't lost isn't told. */
+	| "told"
+	/** A URL that has a route is never answered 404. */
+	| "route"
 	/** Each row has what its Source's tracking plan says of it, and is in quarantine if the plan says so. */
 	| "validated"
 	/** Each row has the date on which its event was received. */
@@ -32,7 +36,7 @@ export type Check =
 	| "manifest"
 	/** A sender's key that was used before a move still names its event. */
 	| "keys"
-	/** The table has what the objects have. */
+	/** The table has what the objects have, and never fewer rows than before without a person's word. */
 	| "table";
 
 /** A promise that is broken. */
@@ -46,7 +50,8 @@ export class Violation extends Error {
 	}
 }
 
-const patienceMs = 120_000;
+/** Longer than the two minutes after which archive decides what a cut has lost. */
+const patienceMs = Number(process.env.CHAOS_PATIENCE_MS ?? 240_000);
 
 /**
  * Waits until `look` returns undefined. Until then it returns, or throws, what is still missing, which is the violation

@@ -8,6 +8,7 @@ import {
 import { bucket } from "../../../../../packages/contracts/nats.ts";
 import type { Clock } from "../clock.ts";
 import { type NatsMessage, NatsMessages } from "./nats-messages.ts";
+import type { StoredFrames } from "./stored-frames.ts";
 import type { Point, Traps, Verdict } from "./traps.ts";
 
 /** Stands between one part of the data plane and NATS, and steps on the traps for what goes over the wire. */
@@ -16,15 +17,25 @@ export class NatsProxy {
 	readonly #target: number;
 	readonly #traps: Traps;
 	readonly #clock: Clock;
+	readonly #frames: StoredFrames;
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
 
-	/** @param target NATS's port. @param part the one that connects here. */
-	constructor(part: string, target: number, traps: Traps, clock: Clock) {
+	/** @param target NATS's port. @param part the one that connects here. @param frames gets those that NATS acknowledges. */
+	constructor(
+		part: string,
+		target: number,
+		{
+			traps,
+			clock,
+			frames,
+		}: { traps: Traps; clock: Clock; frames: StoredFrames },
+	) {
 		this.#part = part;
 		this.#target = target;
 		this.#traps = traps;
 		this.#clock = clock;
+		this.#frames = frames;
 		this.#server = createServer((client) => this.#connect(client));
 	}
 
@@ -53,21 +64,29 @@ export class NatsProxy {
 			});
 		}
 		/** Where the server's answer to a step will come. */
-		const inboxes = new Map<string, Point>();
-		void this.#relay(client, server, ({ verb, words }) => {
+		const inboxes = new Map<
+			string,
+			{ point: Point; frame?: ReturnType<StoredFrames["sent"]> }
+		>();
+		void this.#relay(client, server, (message) => {
+			const { verb, words } = message;
 			const point =
 				verb === "PUB" || verb === "HPUB" ? pointOf(words[0]!) : undefined;
 			if (!point) return "go";
 			// PUB subject [reply] size; HPUB subject [reply] header-size size.
 			const reply = words.length === (verb === "PUB" ? 3 : 4) && words[1];
-			if (reply) inboxes.set(reply, point);
+			const frame = point === "publish" && this.#frames.sent(message);
+			if (reply) inboxes.set(reply, { point, ...(frame && { frame }) });
 			return this.#traps.step(point, "before", this.#part);
 		});
-		void this.#relay(server, client, ({ verb, words }) => {
+		void this.#relay(server, client, (message) => {
+			const { verb, words } = message;
 			if (verb !== "MSG" && verb !== "HMSG") return "go";
-			const point = inboxes.get(words[0]!);
-			if (!point) return "go";
+			const asked = inboxes.get(words[0]!);
+			if (!asked) return "go";
 			inboxes.delete(words[0]!);
+			const { point, frame } = asked;
+			if (frame) this.#frames.answered(frame, message, this.#clock.now());
 			return this.#traps.step(point, "after", this.#part);
 		});
 	}
