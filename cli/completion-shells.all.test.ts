@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { documentedText } from "../test/support/examples/documented.ts";
 import { scripts } from "./completion.ts";
 
 /* The scripts in the shells that they are for. A shell that the machine lacks is skipped: apt-get install zsh fish. */
@@ -43,6 +44,22 @@ zpty -d shell`;
 		expect(seen).toContain("--output json");
 	},
 );
+
+const [ofBash, ofZsh, ofFish] = documentedText("docs/cli.md#completion sh")
+	.trim()
+	.split("\n");
+
+test("the page's lines set it up", () => {
+	const inBash = `${ofBash}\ncomplete -p tidemill`;
+	expect(inShell("bash", "--norc", "-ec", inBash)).toContain("tidemill");
+	const inFish = `HOME=$(mktemp -d); mkdir -p ~/.config/fish/completions\n${ofFish}\ncat ~/.config/fish/completions/*`;
+	expect(inShell("sh", "-ec", inFish)).toContain(scripts.fish);
+});
+
+test.skipIf(lacks("zsh"))("the page's line sets it up in zsh", () => {
+	const script = `autoload -Uz compinit; compinit -u -D\n${ofZsh}\nprint $_comps[tidemill]`;
+	expect(inShell("zsh", "-f", "-c", script)).toContain("tidemill");
+});
 
 function inShell(shell: string, ...args: string[]): string {
 	const env = {

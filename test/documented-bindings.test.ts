@@ -17,7 +17,7 @@ const names = { namespace: "shop", clusterDomain: "cluster.local" };
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 
 /** What a page has people write, in YAML. */
-function documented(path: string): Manifest[] {
+function manifestsIn(path: string): Manifest[] {
 	const text = read(path);
 	const blocks = path.endsWith(".md")
 		? [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => yaml!)
@@ -52,7 +52,7 @@ function bindingsIn(
 		([, secret, hosts]) =>
 			["kubectl", secret!, hosts!] as [string, string, string],
 	);
-	const written = documented(path).flatMap(
+	const written = manifestsIn(path).flatMap(
 		({ kind, metadata: { name }, spec }): [string, string, string][] => {
 			const secret = kind === "Cluster" ? `${name}-app` : name;
 			const of = spec.inheritedMetadata ?? spec.target?.template.metadata;
@@ -76,7 +76,7 @@ test.each([
 	["docs/clickhouse.md", ["kubectl"]],
 ])("%s binds the Secrets of its Destinations by %s", (page, ways) => {
 	const bindings = bindingsIn(page);
-	const used = documented(page)
+	const used = manifestsIn(page)
 		.filter(({ kind }) => kind === "Destination")
 		.flatMap((destination) => {
 			const { definition, own } = warehouseOf(
@@ -108,7 +108,7 @@ test.each([
 test("the example of ClickHouse says its own binding", () => {
 	const text = read("examples/clickhouse/form.yaml");
 	const [hosts] = /https:\S+\?ca=[a-z-]+/.exec(text)!;
-	const { spec } = documented("examples/clickhouse/form.yaml").find(
+	const { spec } = manifestsIn("examples/clickhouse/form.yaml").find(
 		({ kind }) => kind === "Destination",
 	) as unknown as Destination;
 	const { definition, own } = warehouseOf(spec)!;

@@ -80,3 +80,14 @@ test("a command about an object of the installation names its namespace", () => 
 	);
 	expect(without).toEqual([]);
 });
+
+test("a command that forwards a port waits until it is open, and closes it", () => {
+	const forwards = commands.filter(({ command }) =>
+		command.includes("port-forward"),
+	);
+	expect(forwards.length).toBeGreaterThan(5);
+	for (const { command } of forwards)
+		expect(command).toMatch(
+			/ & curl --retry 9 --retry-connrefused .*; kill \$!$/,
+		);
+});

@@ -9,6 +9,7 @@ import { searchOptions } from "../docs/.vitepress/search.ts";
 import { walk } from "../docs/.vitepress/sidebar.ts";
 import { commandsOf } from "../docs/.vitepress/theme/commands.ts";
 import { consoleExamples } from "./support/examples/console-examples.ts";
+import { documentedText } from "./support/examples/documented.ts";
 import { searches } from "./support/site/searches.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -50,9 +51,7 @@ test("what the site leaves to GitHub is a file of the repository", () => {
 });
 
 test("the front page's resources are those of the quick start", () => {
-	const [, shown = ""] = /^```yaml\n(.*?)^```/ms.exec(
-		readFileSync(join(root, "docs/index.md"), "utf8"),
-	)!;
+	const shown = documentedText("docs/index.md yaml");
 	const applied = globSync("examples/quickstart/*.yaml", { cwd: root }).map(
 		(file) => parse(readFileSync(join(root, file), "utf8")),
 	);

@@ -4,10 +4,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { chart, examples } from "../support/chart/render.ts";
-import {
-	documentedCommands,
-	runDocumented,
-} from "../support/examples/documented-commands.ts";
+import { documented } from "../support/examples/documented.ts";
+import { runDocumented } from "../support/examples/documented-commands.ts";
 import {
 	startControlPlane,
 	type TestControlPlane,
@@ -19,7 +17,6 @@ import {
  */
 
 let cluster: TestControlPlane;
-const page = "troubleshooting.md";
 const soon = { timeout: 60_000, interval: 100 };
 
 beforeAll(async () => {
@@ -94,9 +91,8 @@ test("an installation that serves all namespaces is uninstalled with a warning",
 });
 
 test("the documented command closes a URL in the receivers' Deployment, and takes that back", async () => {
-	const [close, open] = documentedCommands(
-		page,
-		"Close a URL while no operator runs",
+	const [close, open] = documented(
+		"docs/troubleshooting.md#close-a-url-while-no-operator-runs sh",
 	);
 	const settings = () =>
 		cluster.kubectl(
@@ -104,11 +100,11 @@ test("the documented command closes a URL in the receivers' Deployment, and take
 			"--namespace=tidemill-system",
 		);
 	// No node runs the rollout that it waits for.
-	await shell(close!.replace(/^kubectl rollout .*$/m, ""));
+	await shell(close!.text.replace(/^kubectl rollout .*$/m, ""));
 	expect(await settings()).toMatch(
 		/name: TIDEMILL_CLOSED_SOURCES\n\s+value: \w{32}\n/,
 	);
-	await shell(open!);
+	await shell(open!.text);
 	expect(await settings()).not.toContain("TIDEMILL_CLOSED_SOURCES");
 	await untilUninstalled();
 });
@@ -132,9 +128,9 @@ test("a namespace that hangs on its Sources goes by the documented commands", as
 		for (const name of ["cleanup", "in-use"])
 			expect(why).toContain(`tidemill.dev/${name} in 1 resource instances`);
 	}, soon);
-	const [list, free] = documentedCommands(page, "Getting unstuck");
-	expect(await shell(list!)).toMatch(/^shop\s+orders\s/m);
-	await shell(free!);
+	const [list, free] = documented("docs/troubleshooting.md#getting-unstuck sh");
+	expect(await shell(list!.text)).toMatch(/^shop\s+orders\s/m);
+	await shell(free!.text);
 	await cluster.kubectl(
 		...["wait", "--for=delete", "namespace/shop", "--timeout=60s"],
 	);

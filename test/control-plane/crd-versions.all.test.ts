@@ -1,14 +1,13 @@
 // In make test: test/control-plane/crds.laptop.test.ts
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { parse, stringify } from "yaml";
-import { resolveBinaries } from "../../local/binaries/resolve.ts";
 import { crdFiles } from "../../local/servers/resources.ts";
+import { documentedText } from "../support/examples/documented.ts";
+import { runDocumented } from "../support/examples/documented-commands.ts";
 import { readManifests } from "../support/manifests/manifest.ts";
 import {
 	startControlPlane,
@@ -258,17 +257,10 @@ test("the release without v1alpha1 is refused until its objects are stored anew 
 	const page = readFileSync(join(root, "docs/api-versions.md"), "utf8");
 	const refusal = /`(status\.storedVersions\[0\]: [^`]*)`/.exec(page)![1]!;
 	await expect(apply("only.yaml", only)).rejects.toThrow(refusal);
-	const script = /```sh\n(.*?)```/s.exec(page)![1]!;
-	const { kubectl: command } = await resolveBinaries(["kubectl"]);
-	const commands = join(folder, "kubectl");
-	await writeFile(
-		commands,
-		`#!/bin/sh\nexec '${command}' --kubeconfig '${controlPlane.kubeconfig}' "$@"\n`,
-		{ mode: 0o755 },
+	await runDocumented(
+		documentedText("docs/api-versions.md#what-you-do sh"),
+		controlPlane.kubeconfig,
 	);
-	await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
-		env: { ...process.env, PATH: `${dirname(commands)}:${process.env.PATH}` },
-	});
 	expect(await storedVersions()).toEqual(Array(6).fill(["v1beta1"]));
 	await apply("only.yaml", only);
 	await vi.waitFor(async () => {

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Kvm } from "@nats-io/kv";
@@ -11,6 +10,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
+import { documentedText } from "../support/examples/documented.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { applyYaml } from "../support/fixtures/control-plane/apply-yaml.ts";
 import {
@@ -107,10 +107,7 @@ ${specWithConfigMap()}`,
 
 /** As the page shows it. */
 function specWithConfigMap(): string {
-	const page = join(import.meta.dirname, "../../docs/tracking-plans.md");
-	const blocks = readFileSync(page, "utf8").matchAll(/^```yaml\n(.*?)^```$/gms);
-	const found = [...blocks].find(([, block]) => block!.startsWith("spec:"));
-	return found![1]!;
+	return documentedText("docs/tracking-plans.md#schemas yaml");
 }
 
 test("a fault that is longer than a condition's message is told in part", async () => {

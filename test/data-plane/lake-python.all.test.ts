@@ -63,7 +63,7 @@ async function programOf(
 	{ servers, prefix, sourceKey }: ArchiveFixture,
 ): Promise<string> {
 	const source = `account=shop/source=${sourceKey}`;
-	const { python: recipes, sql } = await lakePage(servers.s3, prefix, source);
+	const { python: recipes, sql } = lakePage(servers.s3, prefix, source);
 	// DuckDB's makers publish the extension on PyPI, too.
 	const [prepare, find] = sql.map((text) => text.replace(/^INSTALL.*/, ""));
 	const blocks: Record<string, string[]> = {

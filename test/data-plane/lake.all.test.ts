@@ -66,7 +66,7 @@ test("the queries of docs/lake.md give the events that were archived", async () 
 
 /** DuckDB, which reads the bucket by the store's API, word for word as docs/lake.md says. */
 async function openByS3(archive: ArchiveFixture, extension: string) {
-	const { sql } = await lakePage(servers.s3, archive.prefix);
+	const { sql } = lakePage(servers.s3, archive.prefix);
 	const [prepare, find] = sql;
 	const instance = await DuckDBInstance.create(":memory:");
 	const connection = await instance.connect();
@@ -276,7 +276,7 @@ test("BigQuery's double takes the statement of docs/lake.md, and finds each even
 	const { bucket } = servers.s3;
 	await importEvents(archive, Date.now() - 3 * dayMs, ['"imported"']);
 	const source = `account=shop/source=${archive.sourceKey}`;
-	const page = await lakePage(servers.s3, archive.prefix, source);
+	const page = lakePage(servers.s3, archive.prefix, source);
 	const double = await startBigQueryDouble();
 	onTestFinished(() => double.close());
 	const client = clientOf(double);

@@ -7,6 +7,7 @@ import type { Pipeline, Source } from "../../crds/generated/types.ts";
 import { resolveTarget } from "../../operator/pipeline/target.ts";
 import type { TableColumn } from "../../packages/contracts/job.ts";
 import { Session } from "../../packages/duckdb/session.ts";
+import { documented } from "../support/examples/documented.ts";
 import {
 	destinationOf,
 	installation,
@@ -27,6 +28,7 @@ interface Recipe {
 	query: string;
 }
 
+const sources = documented("docs/senders/*.md yaml");
 const recipes = globSync(join(import.meta.dirname, "../../docs/senders/*.md"))
 	.toSorted()
 	.map((page): Recipe => {
@@ -37,10 +39,10 @@ const recipes = globSync(join(import.meta.dirname, "../../docs/senders/*.md"))
 		const columns = [
 			...step(4).matchAll(/--body-column ([a-z_]+)=(\/[^\s`:]*)(?::(\w+))?/g),
 		];
-		const [, yaml = ""] = /^```yaml\n(.*?)^```/ms.exec(section)!;
+		const { text } = sources.find((piece) => page.endsWith(piece.page))!;
 		return {
 			name,
-			source: parse(yaml).spec,
+			source: parse(text).spec,
 			bodyColumns: columns.map(([, name, bodyPointer, type]) => ({
 				...{ name, bodyPointer },
 				...(type && { type }),

@@ -16,6 +16,7 @@ import { QuestionResponder } from "../../ingest/notify/question-responder.ts";
 import { authorize } from "../../operator/source/routes/authorization.ts";
 import { routeOf } from "../../operator/source/routes/decide.ts";
 import { createLog } from "../../packages/service/log.ts";
+import { documented } from "../support/examples/documented.ts";
 import {
 	type ReceiveFixture,
 	readFrames,
@@ -43,12 +44,12 @@ const byFile = new Map<string, Source>(
 	files.map((path) => [basename(path, ".yaml"), parse(read(path))]),
 );
 const onPage = new Map<string, Source>(
-	globSync("docs/{senders,senders/*,reference/senders}.md", { cwd: root })
-		.flatMap((page) => [...read(page).matchAll(/^```yaml\n(.*?)^```/gms)])
-		.map(([, yaml]) => {
-			const source = parse(yaml!) as Source;
+	documented("docs/{senders,senders/*,reference/senders}.md yaml").map(
+		({ text }) => {
+			const source = parse(text) as Source;
 			return [source.metadata.name, source];
-		}),
+		},
+	),
 );
 let fixture: ReceiveFixture;
 let nats: NatsConnection;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { sign } from "@octokit/webhooks-methods";
 import Stripe from "stripe";
 import { beforeAll, describe, expect, test } from "vitest";
+import { documented } from "../support/examples/documented.ts";
 import { passingDirectory } from "../support/faults/passing-directory.ts";
 import { send, untilKnown } from "../support/senders/http-client.ts";
 import {
@@ -14,6 +15,8 @@ import {
 
 /* From a provider's SDK as the sender to a row, by the folders of examples/ and by the command line alone. */
 
+const queries = documented("examples/{stripe,github,shopify,form}/query.sql");
+const secretCommands = documented("examples/{stripe,github,shopify}/*.yaml sh");
 const secret = "whsec_0123456789abcdefghij";
 const stripe = new Stripe("sk_test_none");
 
@@ -84,9 +87,9 @@ describe.each(Object.keys(deliveries))("examples/%s", (name) => {
 				...[
 					"bash",
 					"-c",
-					'echo "$1" | tidemill sources set-secret $0 --secret-stdin',
+					`echo "$0" | ${secretCommands.find(({ page }) => page.startsWith(folder))!.text}`,
 				],
-				...[name, secret],
+				secret,
 			);
 		await local.run(
 			...["kubectl", "wait", "--for=condition=Ready", "--timeout=120s"],
@@ -97,8 +100,9 @@ describe.each(Object.keys(deliveries))("examples/%s", (name) => {
 		const { status, json } = await send(url, await deliveries[name]!());
 		expect([status, json]).toMatchObject([200, { is_success: true }]);
 		await local.run("tidemill", "pipelines", "run", name, "--wait");
-		const root = join(import.meta.dirname, "../..");
-		const query = readFileSync(join(root, folder, "query.sql"), "utf8");
+		const { text: query } = queries.find(
+			({ page }) => page === `${folder}/query.sql`,
+		)!;
 		const rows = await local.run(
 			...["tidemill", "sql", "-d", "warehouse", "-o", "json", query],
 		);

@@ -1,5 +1,5 @@
 // In make test: tools/generate/python-client.test.ts
-import { copyFileSync, globSync, statSync } from "node:fs";
+import { copyFileSync, globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { npmPackages } from "../ecosystem/typescript/npm-packages.ts";
@@ -7,6 +7,8 @@ import {
 	projectWithClient,
 	quickStartSeen,
 } from "../ecosystem/typescript/packed-client.ts";
+import { documentedText } from "../support/examples/documented.ts";
+import { applyQuickstart } from "../support/senders/quickstart.ts";
 import { openLocalMode } from "../support/servers/local-mode.ts";
 
 /** A project of somebody who has the client from its package alone. */
@@ -43,6 +45,25 @@ test("the TypeScript client does the quick start from its package, with the olde
 		join(project, "node.mjs"),
 	);
 	expect(JSON.parse(printed)).toEqual({ ...quickStartSeen, node: "v20" });
+});
+
+test("the README's code does what it says, in its order", async () => {
+	const local = await openLocalMode("typescript-readme");
+	await applyQuickstart(local);
+	const code = documentedText("clients/typescript/README.md ts")
+		.replace(/"https:.*?"/, "process.env.TIDEMILL_API_URL")
+		.replace('name: "shop"', 'name: "another"');
+	writeFileSync(
+		join(project, "readme.mjs"),
+		`const token = process.env.TIDEMILL_API_TOKEN;\n${code}console.log(rows);`,
+	);
+	const create = "tidemill tokens create readme --scope edit";
+	const said = await local.run(
+		...["bash", "-euc"],
+		`TIDEMILL_API_TOKEN=$(${create}) node "$0/readme.mjs"`,
+		project,
+	);
+	expect(said).toMatch(/^\d+\n$/);
 });
 
 test("what a page loads of the TypeScript client is at most 30 KB", () => {

@@ -94,7 +94,7 @@ describe.skipIf(isLeftOut)("the console on a real node", () => {
 			console.error,
 		);
 		const port = await freePort();
-		const ingress = await documentedIngress();
+		const ingress = documentedIngress();
 		const ofNginx = `https://${host}:${port}${prefix}/console`;
 		const ofIngress = `https://${ingress.host}${ingress.path}/console`;
 		issuer = await startOidcIssuer({

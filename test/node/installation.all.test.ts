@@ -10,10 +10,8 @@ import {
 	vi,
 } from "vitest";
 import type { DoctorFinding } from "../../cli/doctor/finding.ts";
-import {
-	documentedCommands,
-	runDocumented,
-} from "../support/examples/documented-commands.ts";
+import { documented } from "../support/examples/documented.ts";
+import { runDocumented } from "../support/examples/documented-commands.ts";
 import { githubPayloads } from "../support/examples/github-payloads.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
@@ -369,19 +367,21 @@ test.skipIf(!isOwn)(
 		expect((await sendJSON(url, "{}")).status).toBe(200);
 
 		const { kubeconfig } = inject("cluster");
-		const [close, open] = documentedCommands(
-			"troubleshooting.md",
-			"Close a URL while no operator runs",
+		const [close, open] = documented(
+			"docs/troubleshooting.md#close-a-url-while-no-operator-runs sh",
 		);
 		const key = pathname.split("/")[2]!;
-		await runDocumented(close!.replace(/\b[0-9a-f]{32}\b/, key), kubeconfig!);
+		await runDocumented(
+			close!.text.replace(/\b[0-9a-f]{32}\b/, key),
+			kubeconfig!,
+		);
 		// A receiver that is told to stop answers for some seconds more.
 		await vi.waitFor(
 			async () => expect((await sendJSON(url, "{}")).status).toBe(404),
 			soon,
 		);
 		expect((await sendJSON(quickstart.webhookURL, "{}")).status).toBe(200);
-		await runDocumented(open!, kubeconfig!);
+		await runDocumented(open!.text, kubeconfig!);
 		await scale("operator", 1);
 		await rolledOut("deployment/tidemill-receive");
 		await kubectl("delete", "source/needs", inShop, "--timeout=120s");

@@ -18,11 +18,8 @@ import {
 	issueCertificate,
 } from "../../operator/install/certificate.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import {
-	documentedBlocks,
-	documentedCommands,
-	runDocumented,
-} from "../support/examples/documented-commands.ts";
+import { documented } from "../support/examples/documented.ts";
+import { runDocumented } from "../support/examples/documented-commands.ts";
 import { sendJSON, untilKnown } from "../support/senders/http-client.ts";
 import {
 	type PostgresServer,
@@ -41,7 +38,6 @@ import { endOf, makeShop, namespace } from "./support/shop.ts";
  */
 
 const { isOwn, kubeconfig } = inject("cluster");
-const page = ["postgres.md", "CloudNativePG"] as const;
 const [cluster, destination] = documentedResources();
 const { name } = cluster.metadata;
 /** Of the Service to the primary, and the Secret's key `host`. */
@@ -93,9 +89,9 @@ describe.skipIf(!isOwn)("a Destination by CloudNativePG's Secrets", () => {
 			});
 			return ready!.message;
 		}, patience);
-		const [documented] = documentedCommands(...page);
+		const [label] = documented("docs/postgres.md#cloudnativepg sh");
 		const command = message.slice(message.indexOf("kubectl label"));
-		expect(command).toBe(`${documented!.trim()} -n ${namespace}`);
+		expect(command).toBe(`${label!.text.trim()} -n ${namespace}`);
 		await runDocumented(command, kubeconfig!);
 		await kubectl(
 			...["wait", `destination/${name}`, inShop],
@@ -162,11 +158,9 @@ describe.skipIf(!isOwn)("a Destination by CloudNativePG's Secrets", () => {
 
 /** The Cluster and the Destination of the docs. */
 function documentedResources() {
-	const { text } = documentedBlocks(...page).find(
-		({ language }) => language === "yaml",
-	)!;
-	const [cluster, destination] = parseAllDocuments(text).map((document) =>
-		document.toJS(),
+	const [piece] = documented("docs/postgres.md#cloudnativepg yaml");
+	const [cluster, destination] = parseAllDocuments(piece!.text).map(
+		(document) => document.toJS(),
 	);
 	destination.metadata.namespace = namespace;
 	return [

@@ -7,7 +7,7 @@ for (const group of program.commands) await loadGroup(group as never);
 /** The help of each command. */
 export function commandHelp(): string {
 	return [
-		`\`\`\`\n${helpOf(program)}\n\`\`\`\n`,
+		`\`\`\`text\n${helpOf(program)}\n\`\`\`\n`,
 		...program.commands.flatMap(sections),
 	].join("\n");
 }
@@ -16,7 +16,7 @@ function sections(command: CommandUnknownOpts): string[] {
 	const level = command.parent === program ? "##" : "###";
 	return [
 		`${level} ${pathOf(command)}\n`,
-		`\`\`\`\n${helpOf(command)}\n\`\`\`\n`,
+		`\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
 		...command.commands.flatMap(sections),
 	];
 }

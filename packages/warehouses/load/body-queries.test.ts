@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { documentedText } from "../../../test/support/examples/documented.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
 import { defineBodyValues } from "./body-values.ts";
@@ -68,11 +69,9 @@ function bodyOf({ below, of }: ReturnType<typeof choices>) {
 }
 
 test("a column of accepted bodies has each value, and the documented query each value but those of bodies that DuckDB can't read", async () => {
-	const page = await readFile(
-		new URL("../../../docs/reference/columns.md", import.meta.url),
-		"utf8",
+	const query = documentedText(
+		"docs/reference/columns.md#bodies-in-queries sql",
 	);
-	const [query] = /^SELECT TRY_CAST\(.*$/m.exec(page)!;
 	const [expression] = /TRY_CAST\(.*?'(?= AS)/.exec(query)!;
 	const directory = await mkdtemp(join(tmpdir(), "queries-"));
 	const file = join(directory, "orders.parquet");

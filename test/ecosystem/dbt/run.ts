@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { documentedText } from "../../support/examples/documented.ts";
 import { withProgress } from "../../support/progress.ts";
 import { startLocalMode } from "../../support/servers/local-mode.ts";
 import { pythonEnvironment } from "../../support/servers/python.ts";
-import { documented } from "../documented.ts";
 import { outputOf } from "../program.ts";
 import { checkStrangersText } from "./strangers-text.ts";
 
@@ -19,7 +19,6 @@ const packages = [
 	"dbt-postgres==1.11.0",
 ];
 const root = join(import.meta.dirname, "../../..");
-const page = await readFile(join(root, "docs/dbt.md"), "utf8");
 const scratch = await mkdtemp(join(tmpdir(), "tidemill-dbt-"));
 const bin = await pythonEnvironment(
 	packages.join("_").replaceAll("==", "-"),
@@ -42,7 +41,7 @@ try {
 		curl -sS "$url" -d '{"order": 2}' -H 'content-type: application/json'
 		tidemill pipelines run orders --wait
 		tidemill pipelines run contact --wait`);
-	const [, , ...commands] = documented(page, "Try it", "sh")
+	const [, , ...commands] = documentedText("docs/dbt.md#try-it sh")
 		.replaceAll("examples/dbt", "$SCRATCH/dbt")
 		.replaceAll("dbt-env/bin", bin)
 		.trim()

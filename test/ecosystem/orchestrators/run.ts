@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import {
+	documented,
+	documentedText,
+} from "../../support/examples/documented.ts";
 import { withProgress } from "../../support/progress.ts";
 import { startLocalMode } from "../../support/servers/local-mode.ts";
 import { pythonEnvironment } from "../../support/servers/python.ts";
-import { documented } from "../documented.ts";
 import { ownEnvironment } from "./own-environment.ts";
 
 /*
@@ -15,8 +18,8 @@ import { ownEnvironment } from "./own-environment.ts";
  */
 interface Subject {
 	packages: string[];
-	/** The headings of docs/orchestrators.md whose commands a new user of it runs. */
-	headings: string[];
+	/** What a new user of it runs of docs/orchestrators.md. */
+	commands: string[];
 	/** Further tests. */
 	tests?: string;
 }
@@ -25,26 +28,36 @@ const tools = [
 	...["httpx==0.28.1", "hatchling==1.27.0"],
 	...["mypy==2.4.1", "pytest==9.2.0"],
 ];
+const [run, more] = documented("clients/python/README.md python");
 const subjects: Record<string, Subject> = {
 	client: {
 		packages: ["httpx==0.28.1"],
-		headings: ["Python", "Anything else"],
+		commands: [
+			documentedText("docs/orchestrators.md#python sh"),
+			program(documentedText("docs/orchestrators.md#python python")),
+			documentedText("docs/orchestrators.md#anything-else sh"),
+			program(run!.text),
+			`export TIDEMILL_API_TOKEN=$(tidemill tokens create readme --scope edit -n readme)
+			${program(`from tidemill import Tidemill\ntidemill = Tidemill()\n${more!.text}`)}`,
+		],
 		tests: "clients/python/tests",
 	},
 	airflow: {
 		packages: ["apache-airflow==3.3.2", "apache-airflow-providers-http==6.3.0"],
-		headings: ["Airflow"],
+		commands: [documentedText("docs/orchestrators.md#airflow sh")],
 	},
-	dagster: { packages: ["dagster==1.13.29"], headings: ["Dagster"] },
+	dagster: {
+		packages: ["dagster==1.13.29"],
+		commands: [documentedText("docs/orchestrators.md#dagster sh")],
+	},
 	// Later versions of FastAPI lack what this version of Prefect asks of it.
 	prefect: {
 		packages: ["prefect==3.8.8", "fastapi==0.139.0", "starlette==1.0.1"],
-		headings: ["Prefect"],
+		commands: [documentedText("docs/orchestrators.md#prefect sh")],
 	},
 };
 
 const root = join(import.meta.dirname, "../../..");
-const page = await readFile(join(root, "docs/orchestrators.md"), "utf8");
 const names = Object.keys(subjects);
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !names.includes(name));
@@ -75,10 +88,10 @@ try {
 	const token = await quickStart();
 	for (const [name, bin] of environments) {
 		const env = await environmentOf(name, bin, token);
-		const { headings, tests } = subjects[name]!;
-		for (const heading of headings)
-			await attempt(name, `the commands of "${heading}"`, () =>
-				shell(commandsOf(heading), env),
+		const { commands, tests } = subjects[name]!;
+		for (const block of commands)
+			await attempt(name, block.trim().split("\n").at(-1)!, () =>
+				shell(block, env),
 			);
 		await attempt(name, "its tests", () =>
 			shell(
@@ -109,7 +122,10 @@ async function quickStart(): Promise<string> {
 		curl -sS "$url" -d '{"order": 2}' -H 'content-type: application/json'
 		run=$(kubectl create -f examples/quickstart/run/run.yaml -o name)
 		kubectl wait --for=condition=Complete "$run" --timeout=120s`);
-	const said = await shell(`${documented(page, "A token", "sh")}
+	await shell(`kubectl create namespace readme
+		kubectl apply -n readme -f examples/quickstart/destination.yaml -f examples/quickstart/pipeline.yaml`);
+	const said =
+		await shell(`${documentedText("docs/orchestrators.md#a-token sh")}
 		printf '\\n%s' "$TIDEMILL_API_TOKEN"`);
 	return said.split("\n").at(-1)!;
 }
@@ -140,14 +156,14 @@ async function environmentOf(
 		SCRATCH: folder,
 		EXAMPLES: join(root, "examples", name),
 		CLIENTS: join(root, "clients"),
-		PAGE: join(root, "docs/orchestrators.md"),
+		CONNECTIONS: JSON.stringify(
+			documented("docs/orchestrators.md#airflow json").map(({ text }) => text),
+		),
 	};
 }
 
-function commandsOf(heading: string): string {
-	if (heading !== "Python") return documented(page, heading, "sh");
-	const program = documented(page, heading, "python");
-	return `${documented(page, heading, "sh")}\npython - <<'END'\n${program}END\n`;
+function program(text: string): string {
+	return `python - <<'END'\n${text}END\n`;
 }
 
 async function attempt(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -63,7 +62,7 @@ def settings(home: Path) -> dict[str, str]:
 
 def connections() -> dict[str, str]:
     """Those of the page, for this Tidemill."""
-    blocks = re.findall(r"^```json\n(.*?)^```$", Path(os.environ["PAGE"]).read_text(), re.M | re.S)
+    blocks = json.loads(os.environ["CONNECTIONS"])
     filled = (one.replace("https://tidemill-api.example", api_url.removesuffix("/v1")).replace("<token>", token) for one in blocks)
     types = {json.loads(one)["conn_type"]: one for one in filled}
     return {"AIRFLOW_CONN_TIDEMILL_DEFAULT": types["tidemill"], "AIRFLOW_CONN_TIDEMILL_HTTP": types["http"]}

@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { Agent } from "node:https";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { pinnedBinaries } from "../../../local/binaries/pinned.ts";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
-import { projectDirectory } from "../../../local/machine/home.ts";
 import { ensurePki } from "../../../local/servers/pki.ts";
+import { documented } from "../../support/examples/documented.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 import { importImage } from "../cluster/node.ts";
 import { locateNodeHome } from "../cluster/node-home.ts";
@@ -26,14 +25,9 @@ export interface DocumentedIngress {
 	path: string;
 }
 
-export async function documentedIngress(): Promise<DocumentedIngress> {
-	const page = await readFile(
-		join(projectDirectory, "docs/console.md"),
-		"utf8",
-	);
-	const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)];
-	for (const [, example] of examples) {
-		const values = parse(example!);
+export function documentedIngress(): DocumentedIngress {
+	for (const { text } of documented("docs/console.md#in-a-cluster yaml")) {
+		const values = parse(text);
 		const ingress = values.api?.ingress;
 		if (ingress?.className === name)
 			return { values, host: ingress.host, path: ingress.path };

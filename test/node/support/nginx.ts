@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathOfRoot } from "../../../local/binaries/debian-packages.ts";
-import { projectDirectory } from "../../../local/machine/home.ts";
+import { documentedText } from "../../support/examples/documented.ts";
 import { temporaryDirectory } from "../../support/servers/test-server.ts";
 
 /** The prefix that docs/console.md has in its example. */
@@ -25,13 +25,9 @@ export async function startNginx({
 	api: string;
 	certificate: { certFile: string; keyFile: string };
 }): Promise<() => Promise<void>> {
-	const page = await readFile(
-		join(projectDirectory, "docs/console.md"),
-		"utf8",
-	);
-	const documented = /^```nginx\n(.*?)^```$/ms.exec(page)![1]!;
+	const location = documentedText("docs/console.md nginx");
 	const service = "http://tidemill-api.tidemill-system.svc/";
-	if (!documented.includes(service))
+	if (!location.includes(service))
 		throw new Error(`docs/console.md doesn't name ${service}`);
 	const directory = await temporaryDirectory("nginx");
 	const places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -49,7 +45,7 @@ http {
 		listen ${host}:${port} ssl;
 		ssl_certificate ${certFile};
 		ssl_certificate_key ${keyFile};
-		${documented.replace(service, `${api}/`)}
+		${location.replace(service, `${api}/`)}
 	}
 }
 `,

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { documentedText } from "../examples/documented.ts";
 
 /* The first installation as docs/install.md has it, read from there. */
 
@@ -9,11 +10,11 @@ const page = readFileSync(
 	"utf8",
 );
 const [, section = ""] = /^## Try it out\n(.*?)^## /ms.exec(page)!;
-const blocks = [...section.matchAll(/^```(\w*)\n(.*?)^```$/gms)];
-const text = blocks.find(([, language]) => language === "yaml")![2]!;
+const text = documentedText("docs/install.md#try-it-out yaml");
 const [command = ""] =
-	/^helm install .*$/m.exec(blocks.map(([, , block]) => block).join("\n")) ??
-	[];
+	/^helm install .*$/m.exec(
+		documentedText("docs/install.md#try-it-out sh 1"),
+	) ?? [];
 const values = join(mkdtempSync(join(tmpdir(), "try-out-")), "try-out.yaml");
 writeFileSync(values, text);
 

@@ -8,15 +8,18 @@ export interface ConsoleExample {
 /** The commands of all fenced blocks of type `console`, in order: lines that begin with `$ `, each with its output. */
 export function consoleExamples(markdown: string): ConsoleExample[] {
 	const blocks = markdown.matchAll(/^```console\n(.*?)^```$/gms);
-	return [...blocks].flatMap(([, block = ""]) =>
-		block
-			.split(/^\$ /m)
-			.slice(1)
-			.map((part) => {
-				const [command = "", ...lines] = part.split("\n");
-				return { command, shown: lines.join("\n").trim() };
-			}),
-	);
+	return [...blocks].flatMap(([, block = ""]) => examplesIn(block));
+}
+
+/** The same of one block. */
+export function examplesIn(block: string): ConsoleExample[] {
+	return block
+		.split(/^\$ /m)
+		.slice(1)
+		.map((part) => {
+			const [command = "", ...lines] = part.split("\n");
+			return { command, shown: lines.join("\n").trim() };
+		});
 }
 
 /**

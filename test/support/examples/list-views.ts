@@ -1,30 +1,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { documented } from "./documented.ts";
 
 /* The views of docs/reference/senders.md that have a row for each element of a list, and what they must have. */
-
-const page = readFileSync(
-	join(import.meta.dirname, "../../../docs/reference/senders.md"),
-	"utf8",
-);
-
-const [, section = ""] = page.split("\n## Lists of events\n");
 
 type WarehouseName = "DuckDB" | "Postgres" | "ClickHouse" | "BigQuery";
 
 /** The view as the page has it. */
 export function listView(warehouse: WarehouseName): string {
-	const pattern = new RegExp(
-		`^In ${warehouse}:\n\n\`\`\`sql\n(.*?);\n\`\`\``,
-		"ms",
-	);
-	return pattern.exec(section)![1]!;
+	const views = documented("docs/reference/senders.md#lists-of-events sql");
+	const { text } = views.find(({ about }) => about === warehouse)!;
+	return text.replace(/;\n$/, "");
 }
 
 /** The view of lists in the member `entry`, as the page says to make it: of the table `meta`. */
 export function memberView(warehouse: WarehouseName): string {
+	const page = join(import.meta.dirname, "../../../docs/reference/senders.md");
 	const pattern = new RegExp(`^\\| ${warehouse} \\| \`(.*)\` \\|$`, "m");
-	const place = pattern.exec(section)![1]!;
+	const place = pattern.exec(readFileSync(page, "utf8"))![1]!;
 	return listView(warehouse)
 		.replace(/\bbody\b/g, () => place)
 		.replaceAll("sendgrid", "meta");

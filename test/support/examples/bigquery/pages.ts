@@ -30,7 +30,7 @@ function errorsPage(): string {
 			return [
 				`## ${reason}\n`,
 				`${where}; \`${code}\`; ${again}.\n`,
-				"```",
+				"```text",
 				wordsOfPipeline(error, "orders-1"),
 				"```\n",
 			];
