@@ -181,6 +181,18 @@ function defineLedger(program: Program) {
 				options,
 			);
 		});
+	ledger
+		.command("accept-bucket")
+		.description(
+			"Accept the bucket and prefix of archive's settings as they are, although NATS knows another bucket or this is an older copy. What archive had stored and this bucket has no record of counts as lost. Prints what is accepted. Archive begins anew with it within seconds. It reads the same settings as archive and runs beside it.",
+		)
+		.addHelpText(...examples("tidemill ledger accept-bucket"))
+		.action(() =>
+			start(
+				() => import("../../ingest/lake/accept-bucket-command.ts"),
+				undefined,
+			),
+		);
 }
 
 function defineRotate(setup: CommandUnknownOpts) {

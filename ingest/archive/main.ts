@@ -5,7 +5,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { S3ObjectStore } from "../../packages/bucket/s3-object-store.ts";
 import { probeStore } from "../../packages/bucket/store-probe.ts";
 import { StoreRequests } from "../../packages/bucket/store-requests.ts";
-import { tlsServersOf } from "../../packages/bucket/store-settings.ts";
+import { placeOf, tlsServersOf } from "../../packages/bucket/store-settings.ts";
 import { observeCertificates } from "../../packages/service/certificate-metrics.ts";
 import {
 	processRegistry,
@@ -24,14 +24,17 @@ import { readBacklogs } from "../../packages/streams/backlogs.ts";
 import { makeStreams } from "../../packages/streams/stream-maker.ts";
 import { Lake, replacementsIn } from "../lake/lake.ts";
 import { whileAnnounced } from "./announcement.ts";
+import { BucketChanged, BucketGuard } from "./bucket-guard.ts";
 import { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";
 import { CutLossStore } from "./losses.ts";
 import { keepRefusedStream } from "./refused-stream.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
 import { ArchiveMetrics } from "./write/archive-metrics.ts";
+import { BucketMarks } from "./write/bucket-marks.ts";
 import { CutStore } from "./write/cut-store.ts";
 import { CutWriter } from "./write/cut-writer.ts";
+import { NatsProgress } from "./write/nats-progress.ts";
 import { Tombstones } from "./write/tombstones.ts";
 
 /** `tidemill archive`: moves its shards' events into the bucket until SIGTERM. Returns the exit code. */
@@ -50,6 +53,7 @@ export async function main(): Promise<number> {
 	const shards: Shard[] = [];
 	const registry = processRegistry();
 	let nats: NatsConnection | undefined;
+	let guard: BucketGuard | undefined;
 	const metrics = new ArchiveMetrics(
 		registry,
 		() => shards,
@@ -63,7 +67,7 @@ export async function main(): Promise<number> {
 		ready: () =>
 			stop.aborted
 				? "stopping"
-				: (reasonNotReady(state, shards) ?? requests.notReady()),
+				: (reasonNotReady(state, shards, guard) ?? requests.notReady()),
 		registry,
 	});
 	log.info(
@@ -115,13 +119,24 @@ export async function main(): Promise<number> {
 			}),
 		);
 	const { replicas } = archive.stream;
+	guard = new BucketGuard({
+		marks: new BucketMarks(store),
+		progress: () => NatsProgress.open(connection, replicas),
+		place: placeOf(archive.store),
+		metrics,
+		log,
+	});
 	const shared = { connection, store, tombstones, metrics, log };
-	const lake = new Lake({ ...shared, settings: archive, shards });
+	const lake = new Lake({ ...shared, settings: archive, shards, guard });
 	const announcement = { connection, replicas, shards: archive.shards, log };
 	const work = whileAnnounced(announcement, signal, () =>
 		Promise.all([
-			...shards.map((shard) => shard.run(signal)),
-			lake.run(signal),
+			guard.whileAccepted(signal, () =>
+				Promise.all([
+					...shards.map((shard) => shard.run(signal)),
+					lake.run(signal),
+				]),
+			),
 			keepRefusedStream(connection, replicas, log, signal),
 			makeStreams({ connection, replicas, log }, signal),
 		]),
@@ -131,12 +146,25 @@ export async function main(): Promise<number> {
 	const end = await Promise.race([
 		stopped.then(() => "stopped" as const),
 		connection.closed(),
+		work.then(
+			() => "stopped" as const,
+			(error) => {
+				if (error instanceof BucketChanged) return error;
+				throw error;
+			},
+		),
 	]);
-	if (end !== "stopped") log.fatal({ err: end }, "NATS closed the connection");
+	if (end instanceof BucketChanged)
+		log.fatal(`${end.message}. Archive begins anew`);
+	else if (end !== "stopped")
+		log.fatal({ err: end }, "NATS closed the connection");
 	// An unfinished cut stays as it is: the next archiver finishes it.
 	lake.close();
 	ending.abort();
-	await within(stopTimeoutMs, work);
+	await within(
+		stopTimeoutMs,
+		work.catch(() => undefined),
+	);
 	await within(1_000, connection.close());
 	store.close();
 	await tracing?.stop();
@@ -154,8 +182,10 @@ async function within(timeoutMs: number, work: Promise<unknown>) {
 function reasonNotReady(
 	nats: NatsState,
 	shards: readonly Shard[],
+	guard: BucketGuard | undefined,
 ): string | undefined {
 	if (nats.isRefused) return nats.reason;
-	if (shards.length === 0) return nats.reason ?? "starting";
+	if (!guard) return nats.reason ?? "starting";
+	if (guard.notReady !== undefined) return guard.notReady;
 	return shards.map((shard) => shard.notReady).find(Boolean);
 }

@@ -1,4 +1,4 @@
-import { countShards, withLedgerTools } from "./ledger-tools.ts";
+import { countShards, requireBucket, withLedgerTools } from "./ledger-tools.ts";
 import { AcceptedLosses, type NamedObject } from "./missing/accepted-losses.ts";
 import { Verification } from "./verify/verification.ts";
 
@@ -15,6 +15,7 @@ export interface AcceptLossOptions {
  */
 export async function main(dated: AcceptLossOptions): Promise<number> {
 	return withLedgerTools(async (tools) => {
+		await requireBucket(tools);
 		const { store, added, log } = tools;
 		const shards = await countShards(tools);
 		const verification = await Verification.open({ ...tools, shards });

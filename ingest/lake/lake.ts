@@ -5,6 +5,7 @@ import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import { FairRoom } from "../../packages/fair/fair-room.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import { repeatedly } from "../../packages/service/repetition.ts";
+import type { BucketGuard } from "../archive/bucket-guard.ts";
 import type { ArchiveSettings } from "../archive/settings.ts";
 import type { Shard } from "../archive/shard.ts";
 import type { ArchiveMetrics } from "../archive/write/archive-metrics.ts";
@@ -26,6 +27,7 @@ import { answerUploads } from "./manifest/uploads.ts";
 import type { Replacements } from "./objects/replacements.ts";
 import { answerReleases } from "./release/releases.ts";
 import type { LakeContext } from "./request/context.ts";
+import { RequestFailure } from "./request/errors.ts";
 import { LakeShard } from "./request/lake-shard.ts";
 import { type Answers, Responder } from "./request/responder.ts";
 import { answerShares } from "./request/shares.ts";
@@ -47,6 +49,8 @@ export interface LakeOptions {
 	tombstones: Tombstones;
 	metrics: ArchiveMetrics;
 	log: Logger;
+	/** Until it lets archive use the bucket, nothing is answered from it. */
+	guard: Pick<BucketGuard, "notReady" | "isRefused">;
 }
 
 /** What replaces objects of the bucket. */
@@ -70,7 +74,7 @@ export class Lake {
 	/** Answers from now on. */
 	constructor(options: LakeOptions) {
 		this.#options = options;
-		const { connection, settings, metrics, ...shared } = options;
+		const { connection, settings, metrics, guard, ...shared } = options;
 		const { store, log, shards } = shared;
 		const { replicas } = settings.stream;
 		const progress = () => NatsProgress.open(connection, replicas);
@@ -107,6 +111,7 @@ export class Lake {
 			scratch: settings.scratch,
 		};
 		this.#context = context;
+		const asked = { connection, log, requireReady: () => requireBucket(guard) };
 		const thread = new RowThread();
 		const ofAny = {
 			log: answerLogs(context),
@@ -115,7 +120,7 @@ export class Lake {
 		};
 		this.#responders = [
 			...tails,
-			new Responder({ connection, shard: 0, log }, ofAny),
+			new Responder({ ...asked, shard: 0 }, ofAny),
 			...this.#shards.map((shard) => {
 				const answers: Omit<Answers, keyof typeof ofAny> = {
 					manifest: answerManifests(context, shard),
@@ -128,7 +133,7 @@ export class Lake {
 					release: answerReleases(context, shard, this.#released),
 					erasure: answerErasures(context, shard),
 				};
-				return new Responder({ connection, shard: shard.number, log }, answers);
+				return new Responder({ ...asked, shard: shard.number }, answers);
 			}),
 		];
 	}
@@ -188,4 +193,21 @@ export class Lake {
 	close(): void {
 		for (const responder of this.#responders) responder.close();
 	}
+}
+
+/** Throws {@link RequestFailure} if archive may not use the bucket, or doesn't know yet. */
+function requireBucket({
+	notReady,
+	isRefused,
+}: Pick<BucketGuard, "notReady" | "isRefused">): void {
+	if (notReady === undefined) return;
+	throw isRefused
+		? new RequestFailure(
+				"BucketRefused",
+				"Archive was given another bucket than before, or an older copy of it",
+				{ internals: notReady },
+			)
+		: new RequestFailure("StoreUnavailable", "Archive is starting", {
+				internals: notReady,
+			});
 }

@@ -8,7 +8,7 @@ import type { NatsProgress } from "../archive/write/nats-progress.ts";
 import type { Tombstones } from "../archive/write/tombstones.ts";
 import type { AddedLedgers } from "./addition/added-ledgers.ts";
 import { AdditionStore } from "./addition/addition-store.ts";
-import { withLedgerTools } from "./ledger-tools.ts";
+import { requireBucket, withLedgerTools } from "./ledger-tools.ts";
 import { countShard } from "./verify/counted-shard.ts";
 import { type FolderFindings, Verification } from "./verify/verification.ts";
 
@@ -20,6 +20,7 @@ import { type FolderFindings, Verification } from "./verify/verification.ts";
 export async function main(): Promise<number> {
 	return withLedgerTools(async (tools) => {
 		const { shards, store, tombstones, snapshots, added } = tools;
+		await requireBucket(tools);
 		const progress = await tools.progress();
 		const additions = new AdditionStore(store);
 		const ledgers = new RebuiltLedgers({

@@ -14,6 +14,6 @@ export function lagFindingOf(
 	return {
 		status: "True",
 		reason: "EventsWait",
-		message: `Events of ${shards}, which this Source shares, have waited for the bucket for more than 5 minutes, and Runs wait for them. None is lost. Archive isn't running, can't reach the bucket or has stopped the shard. Administrators: /readyz and the log of archive say which; see the alert TidemillArchiveLags.`,
+		message: `Events of ${shards}, which this Source shares, have waited for the bucket for more than 5 minutes, and Runs wait for them. None is lost. Archive isn't running, can't reach the bucket, was given another one or has stopped the shard. Administrators: /readyz and the log of archive say which; see the alert TidemillArchiveLags.`,
 	};
 }

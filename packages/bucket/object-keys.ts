@@ -262,6 +262,9 @@ export function objectKeys(prefix: string) {
 		turns: (name: string) => `${root}turns/${name}/`,
 		/** How far work on the whole bucket has come that takes more than one turn. */
 		cursors: (name: string) => `${root}cursors/${name}/`,
+		/** Which bucket it is, and how far it has come; see archive/write/bucket-marks.ts. The newest sorts last. */
+		bucketMarks: all("bucket"),
+		bucketMark: (number: number) => `${root}bucket/${sequence(number)}.json`,
 		/** Written at every start to check that the store supports conditional writes. */
 		probe: () => `${root}conditional-write-probe`,
 	};

@@ -148,3 +148,11 @@ function readEncryption(settings: Settings): StoreEncryption | undefined {
 function isAlgorithm(text: string): text is StoreEncryption["algorithm"] {
 	return (algorithms as readonly string[]).includes(text);
 }
+
+/** Names the bucket and the folder, for people. */
+export function placeOf({
+	bucket,
+	prefix = "",
+}: Pick<ObjectStoreSettings, "bucket" | "prefix">): string {
+	return `s3://${bucket}/${prefix}`;
+}

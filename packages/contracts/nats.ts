@@ -101,8 +101,8 @@ export const bucket = {
 	 */
 	sourceKeys: "tidemill-source-keys",
 	/**
-	 * Written by archive: stream name → last sequence whose objects are all in S3 (monotone), and
-	 * `next-stream.<shard>` → the name of a stream that is yet to be created.
+	 * Written by archive: stream name → last sequence whose objects are all in S3 (monotone);
+	 * `next-stream.<shard>` → the name of a stream that is yet to be created; and {@link archivesBucketKey}.
 	 */
 	objectsDone: "tidemill-objects-done",
 	/** Written by archive, watched by receive: {@link file://./archive.ts}, by process. */
@@ -116,6 +116,9 @@ export const bucket = {
 	/** Written by api: requests with an Idempotency-Key, and ended sessions of the console, of the last 24 h. */
 	requests: "tidemill-requests",
 } as const;
+
+/** In {@link bucket.objectsDone}: which bucket of S3 archive writes to, and how far it had come (ingest/archive/decide/bucket-verdict.ts). */
+export const archivesBucketKey = "bucket";
 
 /** Replicas of api count requests here: one counter (ADR-49) per window and subject, in memory. */
 export const rates = {

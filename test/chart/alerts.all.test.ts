@@ -131,6 +131,7 @@ const healthy: AlertSeries[] = [
 	leads,
 	{ ...leads, labels: { ...leads.labels, pod: "b" }, start: 0 },
 	series("archive_alarm", shard, 0),
+	series("archive_bucket_refused", {}, 0),
 	series("archive_stream_up", shard, 1),
 	series("archive_stream_up", { shard: "1" }, 1),
 	series("archive_lag_seconds", shard, 299),
@@ -236,6 +237,7 @@ const reasons: Record<string, AlertSeries[]> = {
 		target("nats_varz_jetstream_stats_storage", nats, 11 * gibibyte),
 	],
 	TidemillArchiveAlarm: [series("archive_alarm", shard, 1)],
+	TidemillBucketRefused: [series("archive_bucket_refused", {}, 1)],
 	TidemillArchiveLags: [series("archive_lag_seconds", shard, 301)],
 	TidemillArchiveWorkFails: [
 		series("archive_failing_seconds", { work: "retention" }, 3_601),

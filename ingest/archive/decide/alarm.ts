@@ -7,7 +7,7 @@ export const alarms = {
 	FrameUnreadable:
 		"Upgrade archive before receive, then restart archive. If no version can read the frame, purge it.",
 	CutsMissing:
-		"Check that S3_BUCKET and S3_PREFIX haven't changed since this stream began. If cut records were deleted, restore them.",
+		"Check that S3_BUCKET and S3_PREFIX haven't changed since this stream began. If cut records were deleted, restore them. If they are gone for good, accept that: `tidemill ledger accept-bucket`.",
 	CutMismatch:
 		"The stream was restored from a backup or tampered with, or the cut record was changed. Restore whichever is wrong.",
 	CutUnreadable:

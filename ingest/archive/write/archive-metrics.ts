@@ -36,6 +36,8 @@ export class ArchiveMetrics {
 	readonly active: Gauge;
 	/** With the label `enforced_by`, without `shard`. */
 	readonly retention: Gauge;
+	/** Without labels. */
+	readonly bucketRefused: Gauge;
 
 	readonly #registry: Registry;
 	/** By the name of the work. */
@@ -96,6 +98,11 @@ export class ArchiveMetrics {
 			"1 for whoever removes expired events: a lifecycle rule of the bucket, or archive's own sweep.",
 			"enforced_by",
 		);
+		this.bucketRefused = new Gauge({
+			name: "tidemill_archive_bucket_refused",
+			help: "1 while archive leaves the bucket alone, because it is an older copy or another one than NATS knows, and nobody has accepted it.",
+			registers: [registry],
+		});
 		const observed = (
 			name: string,
 			help: string,

@@ -15,13 +15,18 @@ import {
 	type SourceLedger,
 	shardKey,
 } from "../../../packages/contracts/ledger.ts";
-import { bucket } from "../../../packages/contracts/nats.ts";
+import {
+	archivesBucketKey,
+	bucket,
+	shardOfStream,
+} from "../../../packages/contracts/nats.ts";
 import {
 	type SourceRetention,
 	sourceRetentionKey,
 } from "../../../packages/contracts/retention.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { republished } from "../../../packages/streams/made-streams.ts";
+import type { BucketMark, KnownBucket } from "../decide/bucket-verdict.ts";
 
 const attempts = 10;
 
@@ -67,6 +72,44 @@ export class NatsProgress {
 			String(sequence),
 			(published) => Number(published) < sequence,
 		);
+	}
+
+	/** The streams of all shards that have an objects-done. */
+	async streams(): Promise<string[]> {
+		const keys = await Array.fromAsync(await this.#objectsDone.keys());
+		return keys.filter((key) => shardOfStream(key) !== undefined).sort();
+	}
+
+	/** Lowers a stream's objects-done, where a person has accepted a bucket that hasn't these objects. */
+	async lowerObjectsDone(stream: string, sequence: number): Promise<void> {
+		await advance(
+			this.#objectsDone,
+			stream,
+			String(sequence),
+			(published) => Number(published) > sequence,
+		);
+	}
+
+	/** The bucket of S3 that archive writes to; undefined if NATS is new. */
+	async bucket(): Promise<KnownBucket | undefined> {
+		const entry = await this.#objectsDone.get(archivesBucketKey);
+		return entry?.operation === "PUT" ? entry.json<KnownBucket>() : undefined;
+	}
+
+	/** Notes how far the bucket has come. Changes nothing if NATS knows another one, or a higher number. */
+	async noteBucket(mark: BucketMark): Promise<void> {
+		await revise(this.#objectsDone, archivesBucketKey, async (published) => {
+			const known: KnownBucket | undefined = published && JSON.parse(published);
+			if (known && (known.id !== mark.id || known.number >= mark.number))
+				return undefined;
+			return JSON.stringify({ ...known, ...mark });
+		});
+	}
+
+	/** Takes this bucket in place of the one that NATS knows, by a person's word. */
+	async acceptBucket(accepted: Required<KnownBucket>): Promise<void> {
+		const text = JSON.stringify(accepted);
+		await revise(this.#objectsDone, archivesBucketKey, async () => text);
 	}
 
 	async setLedger(ledger: SourceLedger): Promise<void> {

@@ -10,12 +10,14 @@ test("the answer to a refused request has the code, what happened, and what to d
 	});
 });
 
-test("operator tries again exactly where its request can succeed without a person", () => {
+test("operator tries again exactly where its request can succeed without a person of the account", () => {
 	const retryable = Object.entries(requestErrors)
 		.filter(([, error]) => error.retryable)
 		.map(([code]) => code);
 	expect(retryable.sort()).toEqual([
 		"ArchiveBusy",
+		// All Runs of an installation would fail at once, for what none of their people can change.
+		"BucketRefused",
 		"ClocksDiffer",
 		"LedgerMismatch",
 		"ShardNotReady",

@@ -5,7 +5,7 @@ import {
 } from "../../../packages/contracts/error-rule.ts";
 import { errorIdOf, seeLog } from "../../../packages/service/withheld.ts";
 
-/** Why archive refuses a request of operator's. `retryable`: a repeated request may succeed without a person's help. */
+/** Why archive refuses a request of operator's. `retryable`: a repeated request may succeed without help of the account's people. */
 export const requestErrors = {
 	QuestionInvalid: permanent("Run operator and archive in the same version."),
 	ShardNotReady: passing(
@@ -13,6 +13,9 @@ export const requestErrors = {
 	),
 	ShardStopped: permanent(
 		"Resolve the alarm. Until then, events stay in the stream.",
+	),
+	BucketRefused: passing(
+		"Operator tries again. An administrator restores the bucket, or accepts this one by `tidemill ledger accept-bucket`.",
 	),
 	ArchiveBusy: passing(
 		"Archive is behind and is catching up. Operator tries again.",

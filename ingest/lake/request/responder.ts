@@ -77,6 +77,7 @@ export class Responder {
 			if (!task.stopping.aborted) this.#send(message, noticeOf(task));
 		}, noticeIntervalMs);
 		try {
+			this.#options.requireReady?.();
 			response = await work(message.string(), task);
 		} catch (error) {
 			const failure = failureOf(error);
@@ -116,6 +117,8 @@ interface ResponderOptions {
 	connection: NatsConnection;
 	shard: number;
 	log: Logger;
+	/** Throws {@link RequestFailure} while nothing is answered. */
+	requireReady?: () => void;
 }
 
 /**

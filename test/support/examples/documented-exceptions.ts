@@ -54,7 +54,7 @@ export const exceptions: { at: string; because: string }[] = [
 		"docs/rotate-secrets.md#rotate-secrets sh",
 		"docs/rotate-secrets.md#the-charts-secrets sh",
 		"docs/reference/errors.md#objects-that-are-gone sh",
-		"docs/runbooks/Tidemill{ArchiveLags,JetStreamFills,NATSNoLeader,NATSNotCurrent,NATSSlowConsumers,ReceiveFails,VolumeFills,VolumeFull}.md sh",
+		"docs/runbooks/Tidemill{ArchiveLags,BucketRefused,JetStreamFills,NATSNoLeader,NATSNotCurrent,NATSSlowConsumers,ReceiveFails,VolumeFills,VolumeFull}.md sh",
 	].map((at) => ({
 		at,
 		because:

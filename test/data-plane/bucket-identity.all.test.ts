@@ -1,0 +1,312 @@
+// In make test: ingest/archive/decide/bucket-verdict.test.ts
+import { randomUUID } from "node:crypto";
+import { CopyObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { Registry } from "prom-client";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import {
+	BucketChanged,
+	BucketGuard,
+} from "../../ingest/archive/bucket-guard.ts";
+import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
+import { BucketMarks } from "../../ingest/archive/write/bucket-marks.ts";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { firing } from "../support/alerts/firing.ts";
+import { commandsIn, runbookOf } from "../support/alerts/runbook.ts";
+import { startArchiveProcess } from "../support/faults/archive-process.ts";
+import {
+	ArchiveFixture,
+	eventually,
+	newEvent,
+} from "../support/fixtures/data-plane/archive-fixture.ts";
+import {
+	log,
+	newStore,
+} from "../support/fixtures/data-plane/running-archive.ts";
+import {
+	type Servers,
+	startServers,
+} from "../support/servers/archive-servers.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
+
+const alert = "TidemillBucketRefused";
+let servers: Servers;
+beforeAll(async () => {
+	servers = await startServers();
+});
+afterAll(() => servers?.stop());
+
+const progressOf = (archive: ArchiveFixture) =>
+	NatsProgress.open(archive.connection, 1);
+
+/** Archives one event in a process that then ends, and says which bucket that was. */
+async function archiveOne(archive: ArchiveFixture, body = "1") {
+	const process = await startArchiveProcess(archive);
+	await archive.publish([newEvent(body, { sourceKey: archive.sourceKey })]);
+	await eventually(async () =>
+		expect(await archive.streamState()).toMatchObject({ messages: 0 }),
+	);
+	process.child.kill();
+	await process.ended;
+	return (await (await progressOf(archive)).bucket())!;
+}
+
+/** All keys with a prefix. */
+async function keysIn(prefix: string) {
+	const store = newStore(servers.s3, new AbortController().signal);
+	const keys = await Array.fromAsync(
+		store.list(`${prefix}/`),
+		({ key }) => key,
+	);
+	store.close();
+	return keys.map((key) => key.slice(prefix.length + 1));
+}
+
+/** The bucket as it is now, in another folder. Returns the folder. */
+async function copyOf(archive: ArchiveFixture): Promise<string> {
+	const prefix = `copy-${randomUUID()}`;
+	const { bucket: Bucket, region, endpoint } = servers.s3;
+	const client = new S3Client({ region, endpoint, forcePathStyle: true });
+	for (const key of await keysIn(archive.prefix))
+		await client.send(
+			new CopyObjectCommand({
+				Bucket,
+				Key: `${prefix}/${key}`,
+				CopySource: `${Bucket}/${archive.prefix}/${key}`,
+			}),
+		);
+	client.destroy();
+	return prefix;
+}
+
+/** As an archive does after an hour. */
+async function growNumber(archive: ArchiveFixture) {
+	const marks = new BucketMarks(archive.store);
+	const { id, number } = (await marks.newest())!;
+	const next = { id, number: number + 1 };
+	expect(await marks.write(next)).toBe(true);
+	await (await progressOf(archive)).noteBucket(next);
+	return next;
+}
+
+async function ledger(
+	archive: ArchiveFixture,
+	prefix: string,
+	command: string,
+) {
+	const env = { ...archive.env(), S3_PREFIX: prefix };
+	const { exitCode, stdout, stderr } = await startTidemill(
+		["ledger", command],
+		env,
+	).ended;
+	return { exitCode, stdout, stderr };
+}
+
+const manifestOf = (archive: ArchiveFixture) =>
+	archive.ask({
+		...{ run: randomUUID(), account: "shop", sourceKey: archive.sourceKey },
+	});
+
+/** An archive that is refused the folder says so everywhere, and neither changes anything there nor loses an event. */
+async function expectRefused(
+	archive: ArchiveFixture,
+	prefix: string,
+	code: string,
+) {
+	const before = await keysIn(prefix);
+	const process = await startArchiveProcess(archive, { S3_PREFIX: prefix });
+	await eventually(async () => {
+		const reason = await process.readyz();
+		expect(reason).toContain(code);
+		expect(reason).toContain(`s3://${servers.s3.bucket}/${prefix}`);
+		expect(reason).toContain("`tidemill ledger accept-bucket`");
+	});
+	await archive.publish([newEvent("2", { sourceKey: archive.sourceKey })]);
+	const texts = [await process.metrics()];
+	expect(texts[0]).toContain("tidemill_archive_bucket_refused 1");
+	expect(await firing({ atMs: Date.now(), texts })).toContain(alert);
+	// Runs wait.
+	const refused = { code: "BucketRefused", retryable: true };
+	expect(await manifestOf(archive)).toMatchObject({
+		ok: false,
+		error: refused,
+	});
+	const { exitCode, stderr } = await ledger(archive, prefix, "rebuild");
+	expect([exitCode, stderr]).toEqual([1, expect.stringContaining(code)]);
+	expect(await keysIn(prefix)).toEqual(before);
+	expect(await archive.streamState()).toMatchObject({ messages: 1 });
+	return process;
+}
+
+test("a bucket of an earlier version gets an id at the first start, which stays, and which a new NATS takes", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const earlier = await archive.start();
+	await archive.publish([newEvent("1")]);
+	await earlier.flush();
+	await earlier.stop();
+	const first = await archiveOne(archive, "2");
+	expect(first).toMatchObject({ number: 1 });
+	expect(await new BucketMarks(archive.store).newest()).toEqual(first);
+	expect(await archiveOne(archive, "3")).toEqual(first);
+	// A version that knows no marks, as after a rollback, changes neither side.
+	const rolledBack = await archive.start();
+	await archive.publish([newEvent("4")]);
+	await rolledBack.flush();
+	await rolledBack.stop();
+	expect(await archiveOne(archive, "5")).toEqual(first);
+
+	const restored = await ArchiveFixture.open(servers);
+	expect(await (await progressOf(restored)).bucket()).toBeUndefined();
+	await growNumber(archive);
+	await startArchiveProcess(restored, { S3_PREFIX: archive.prefix });
+	await eventually(async () =>
+		expect(await (await progressOf(restored)).bucket()).toEqual({
+			...first,
+			number: 2,
+		}),
+	);
+});
+
+test("another prefix by mistake is refused, and once it is set back the events that came meanwhile are archived", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const known = await archiveOne(archive);
+	const process = await expectRefused(
+		archive,
+		`other-${randomUUID()}`,
+		"BucketIsAnother",
+	);
+	expect(await (await progressOf(archive)).bucket()).toEqual(known);
+	process.child.kill();
+	await process.ended;
+	const again = await startArchiveProcess(archive);
+	await eventually(async () => expect(await again.readyz()).toBe("ok\n"));
+	await eventually(async () =>
+		expect(await archive.bodies()).toEqual(["1", "2"]),
+	);
+	expect(await again.metrics()).toContain("tidemill_archive_bucket_refused 0");
+});
+
+test("an older copy is refused until a person accepts it; then what it lacks is told as lost, and the newer bucket is refused", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await archiveOne(archive);
+	const copy = await copyOf(archive);
+	const { id, number } = await growNumber(archive);
+	await archiveOne(archive, "gone");
+	const process = await expectRefused(archive, copy, "BucketIsOlder");
+
+	// The runbook's command, in the Pod of archive.
+	const words = commandsIn(runbookOf(alert)).find((command) =>
+		command.includes("accept-bucket"),
+	);
+	expect(words).toMatch(/ -- tidemill ledger accept-bucket$/);
+	const accepted = await ledger(archive, copy, "accept-bucket");
+	expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
+	expect(accepted.stdout).toContain(
+		`s3://${servers.s3.bucket}/${copy} is archive's bucket from now on, with the id ${id} and the number ${number + 1}. It is an older copy: archive had seen number ${number}, and this had ${number - 1}.`,
+	);
+	expect(accepted.stdout).toContain(
+		`Sequences 2 to 2 of stream ${archive.stream} were archived, and this bucket has no record of them: they count as lost.`,
+	);
+	await eventually(async () => expect(await process.readyz()).toBe("ok\n"));
+	const answer = await eventually(async () => {
+		const answer = await manifestOf(archive);
+		expect(answer).toMatchObject({ ok: true });
+		return answer as Extract<typeof answer, { ok: true }>;
+	});
+	const manifest = (await (await fetch(answer.url)).json()) as Manifest;
+	expect(manifest.dates.reduce((sum, { rows }) => sum + rows, 0)).toBe(2);
+	const metrics = await process.metrics();
+	expect(metrics).toContain(
+		`tidemill_archive_lost_frames{shard="${archive.shard}"} 1`,
+	);
+	expect(metrics).toContain("tidemill_archive_bucket_refused 0");
+	expect((await ledger(archive, copy, "accept-bucket")).stdout).toContain(
+		"Nothing to accept",
+	);
+	process.child.kill();
+	await process.ended;
+	await expectRefused(archive, archive.prefix, "BucketIsOlder");
+});
+
+test("an archive whose bucket is put back to an older copy, or is accepted anew, ends, to forget what it remembers", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const running = await startArchiveProcess(archive);
+	await eventually(async () => expect(await running.readyz()).toBe("ok\n"));
+	await archive.publish([newEvent("1")]);
+	await eventually(async () =>
+		expect(await archive.streamState()).toMatchObject({ messages: 0 }),
+	);
+	await archive.tamper(archive.keys.cut(archive.stream, 1));
+	const { exitCode, stdout } = await ledger(
+		archive,
+		archive.prefix,
+		"accept-bucket",
+	);
+	expect([exitCode, stdout]).toEqual([
+		0,
+		expect.stringContaining("It lacks records of what was archived."),
+	]);
+	const ended = await running.ended;
+	expect(ended.exitCode).toBe(1);
+	expect(ended.stdout).toContain("a person has accepted another state");
+	// Without that word, the shard would stop with CutsMissing.
+	expect(await archiveOne(archive, "2")).toMatchObject({ number: 2 });
+});
+
+test("what NATS still holds of what a bucket has no record of is archived again, and doesn't count as lost", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	for (const body of ["1", "2"]) await archive.publish([newEvent(body)]);
+	// An archive that was killed before it purged the stream; its bucket is gone.
+	await (await progressOf(archive)).setObjectsDone(archive.stream, 2);
+	const { stdout } = await ledger(archive, archive.prefix, "accept-bucket");
+	expect(stdout).toContain("NATS still has them, and they are archived again.");
+	expect(stdout).not.toContain("lost");
+	const running = await archive.start();
+	await running.flush();
+	expect(await archive.bodies()).toEqual(["1", "2"]);
+});
+
+test("the number grows while archives work, and one whose bucket has fallen behind it ends", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	const stop = new AbortController();
+	onTestFinished(() => stop.abort());
+	const guard = (growEveryMs: number) =>
+		new BucketGuard({
+			marks: new BucketMarks(archive.store),
+			progress: () => progressOf(archive),
+			place: "it",
+			metrics: new ArchiveMetrics(
+				new Registry(),
+				() => [],
+				async () => [],
+			),
+			log,
+			pollMs: 10,
+			growEveryMs,
+		});
+	const works = [guard(50), guard(50)].map((each) =>
+		each
+			.whileAccepted(stop.signal, async () => undefined)
+			.catch((error) => error),
+	);
+	const progress = await progressOf(archive);
+	const known = await eventually(async () => {
+		const known = (await progress.bucket())!;
+		expect(known.number).toBeGreaterThan(5);
+		return known;
+	});
+	const { id, number } = (await new BucketMarks(archive.store).newest())!;
+	expect(id).toBe(known.id);
+	// NATS never knows more than the bucket has had.
+	expect(number).toBeGreaterThanOrEqual(known.number);
+
+	// As after a restore in place.
+	await progress.noteBucket({ id, number: number + 1_000_000 });
+	for (const work of works) {
+		const end = await work;
+		expect(end).toBeInstanceOf(BucketChanged);
+		expect((end as Error).message).toContain("BucketIsOlder");
+	}
+	// Earlier numbers are removed.
+	expect((await keysIn(`${archive.prefix}/bucket`)).length).toBeLessThan(4);
+});
