@@ -267,12 +267,20 @@ function answerError(
 	const answer = requestErrorOf(error);
 	if (answer.status >= 500)
 		log.error({ request: request.id, err: error }, "failed");
+	for (const name of ofSuccess) reply.removeHeader(name);
 	reply
 		.code(answer.status)
-		.headers(answer.headers)
+		// A cache may keep a 404 that says nothing of it (RFC 9111 §4.2.2).
+		.headers({ "cache-control": "no-store", ...answer.headers })
 		.type(problemType)
 		.send(JSON.stringify(answer.problem(request.id)));
 }
+
+/** What a handler that failed later may have said already of what it was about to send (RFC 9110 §8, §10.2.2, §14.3). */
+const ofSuccess = [
+	...["accept-ranges", "content-disposition", "content-encoding", "etag"],
+	...["last-modified", "location"],
+];
 
 /** Answers each method that no endpoint of the path has with 405 and those that it has. */
 function refuseOtherMethods(

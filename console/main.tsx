@@ -8,6 +8,7 @@ import { App } from "./app/app.tsx";
 import { showHiddenCharacters } from "./app/hidden-characters.ts";
 import { loadPage, pageOf } from "./app/pages.ts";
 import { spendCode } from "./app/sign-in.tsx";
+import { followUpgrades } from "./app/upgrade.ts";
 import { address, namespace, startNavigation } from "./router/navigation.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -29,6 +30,7 @@ setTimeout(() => {
 });
 await signingIn;
 startStore();
+followUpgrades();
 
 // The rights are those of one namespace.
 effect(() => {
@@ -40,7 +42,7 @@ effect(() => {
 effect(() => {
 	if (sessionLost.value > 0) void loadSession();
 });
-// A right that was given or taken, an upgrade and the end of the session show within a minute.
+// A right that was given or taken and the end of the session show within a minute.
 setInterval(() => {
 	if (!document.hidden && session.peek()) void loadSession();
 }, 60_000);

@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 // Parses and writes cookies: fastify's own plugin.
 import fastifyCookie from "@fastify/cookie";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -235,10 +233,9 @@ export class Console {
 		const own = namespaceOf(identity);
 		const namespace = accountOf(identity, own ?? wanted);
 		const client = clientFor(token);
-		const [rights, namespaces, build] = await Promise.all([
+		const [rights, namespaces] = await Promise.all([
 			rightsIn(client, namespace),
 			own === undefined ? namespacesOf(client, namespace) : [own],
-			this.#build(),
 		]);
 		const expiresAtMs =
 			this.#sessions.get(request)?.expiresAtMs ?? sessionEndOf(token);
@@ -248,19 +245,8 @@ export class Console {
 			namespaces,
 			expiresAt: new Date(expiresAtMs).toISOString(),
 			version: this.#options.version,
-			build,
 			rights,
 		};
-	}
-
-	/** Which console is served. A page of an earlier one says that it is older. */
-	async #build(): Promise<string | null> {
-		try {
-			const file = join(this.#options.directory, "build.json");
-			return JSON.parse(await readFile(file, "utf8")).build;
-		} catch {
-			return null;
-		}
 	}
 }
 

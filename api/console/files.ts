@@ -39,8 +39,17 @@ interface FileOptions {
 
 const pageRoutes = ["/console", "/console/*"];
 const assetsRoute = "/console/assets/*";
-const iconRoute = "/console/icon.svg";
-const fileRoutes = new Set([...pageRoutes, assetsRoute, iconRoute]);
+/** Files whose names stay, each with how long a browser keeps it. */
+const namedFiles = {
+	"/console/icon.svg": "public, max-age=3600",
+	// Which build the API serves, and what loads the page again if one of its files is of another. Both must be of now.
+	"/console/build.json": "no-store",
+	"/console/missing-file.js": "no-cache",
+};
+const fileRoutes = new Set([
+	...[...pageRoutes, assetsRoute],
+	...Object.keys(namedFiles),
+]);
 
 /**
  * Whether the request is for a file or page of the console, which anybody may read. The route says so, not the address, in which
@@ -61,14 +70,16 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 		preCompressed: true,
 	});
 	const page = async (request: FastifyRequest, reply: FastifyReply) => {
-		reply.headers(pageHeaders);
-		// A new version of the console has new names for its scripts.
-		reply.header("cache-control", "no-cache").type("text/html; charset=utf-8");
+		reply.headers(pageHeaders).type("text/html; charset=utf-8");
 		const index = await readFile(join(directory, "index.html"), "utf8").catch(
 			() => undefined,
 		);
-		if (index === undefined)
-			return reply.code(503).header("retry-after", "10").send(notBuilt);
+		if (index === undefined) {
+			const headers = { "retry-after": "10", "cache-control": "no-store" };
+			return reply.code(503).headers(headers).send(notBuilt);
+		}
+		// A new version of the console has new names for its scripts.
+		reply.header("cache-control", "no-cache");
 		const prefix = pathPrefix(request, isProxy);
 		// As it is written in console/index.html, which the build may change.
 		return index.replace(
@@ -88,7 +99,8 @@ export function serveFiles(api: FastifyInstance, options: FileOptions): void {
 		};
 	for (const route of pageRoutes) api.get(route, page);
 	api.get(assetsRoute, file("public, max-age=31536000, immutable"));
-	api.get(iconRoute, file("public, max-age=3600") as never);
+	for (const [route, maxAge] of Object.entries(namedFiles))
+		api.get(route, file(maxAge) as never);
 }
 
 /** A path that a trusted proxy takes off before the API sees it; nothing that isn't plainly a path. */

@@ -24,8 +24,6 @@ export interface VisitorSession {
 	namespaces: string[];
 	expiresAt: string | null;
 	version: string;
-	/** Which console the API serves. */
-	build: string;
 	/** Verbs by plural, or by plural and subresource: `sources`, `sources/bodies`. */
 	rights: Record<string, string[]>;
 }
@@ -61,12 +59,6 @@ export const isUnknownNamespace = computed(() => {
 	const { asked, namespaces = [] } = session.value ?? {};
 	const here = namespace.value;
 	return asked === here && !boundTo.value && !namespaces.includes(here);
-});
-
-/** Whether the API serves a newer console than this page. */
-export const isOutdated = computed(() => {
-	const build = session.value?.build;
-	return !!build && __CONSOLE_BUILD__ !== "dev" && build !== __CONSOLE_BUILD__;
 });
 
 /** Whether the visitor may do that in the namespace of the address. What they may not do isn't offered. */

@@ -20,7 +20,13 @@ import {
 	namespace,
 	navigate,
 } from "../router/navigation.ts";
-import { type ConsolePage, loadedPage, loadPage, pageOf } from "./pages.ts";
+import {
+	type ConsolePage,
+	loadedPage,
+	loadPage,
+	MissingFile,
+	pageOf,
+} from "./pages.ts";
 import { firstPage, Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 
@@ -143,9 +149,19 @@ class Failure extends Component<
 	{ error?: unknown }
 > {
 	override state: { error?: unknown } = {};
+	#again: ReturnType<typeof setTimeout> | undefined;
 
 	static override getDerivedStateFromError(error: unknown) {
 		return { error };
+	}
+
+	override componentDidCatch(error: unknown) {
+		if (error instanceof MissingFile)
+			this.#again = setTimeout(() => location.reload(), missingAgainMs);
+	}
+
+	override componentWillUnmount() {
+		clearTimeout(this.#again);
 	}
 
 	override render() {
@@ -153,7 +169,9 @@ class Failure extends Component<
 		if (error === undefined) return this.props.children;
 		return (
 			<Page title={words.pageBroken}>
-				<p role="alert">{String(error)}</p>
+				<p role="alert">
+					{error instanceof MissingFile ? error.message : String(error)}
+				</p>
 				<button type="button" onClick={() => location.reload()}>
 					{words.reload}
 				</button>
@@ -161,6 +179,8 @@ class Failure extends Component<
 		);
 	}
 }
+
+const missingAgainMs = 3_000;
 
 function LeaveDialog() {
 	const answer = useSignal<((isSure: boolean) => void) | undefined>(undefined);

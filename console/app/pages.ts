@@ -1,4 +1,5 @@
 import type { ComponentType } from "preact";
+import { shell } from "../messages/shell.ts";
 import { matchPath, type PageProps } from "../router/route.ts";
 
 export interface ConsolePage {
@@ -65,11 +66,16 @@ function rightOf(pattern: string): ConsolePage["right"] {
 
 const loadedPages = new Map<ConsolePage, ComponentType<PageProps>>();
 
-/** Loads the page's file. Rejects if it doesn't come. */
+/** During an upgrade, the replica that answers may be of another build. */
+export class MissingFile extends Error {}
+
+/** Loads the page's file. Rejects with {@link MissingFile} if it doesn't come. */
 export async function loadPage(
 	page: ConsolePage,
 ): Promise<ComponentType<PageProps>> {
-	const loaded = await page.load();
+	const loaded = await page.load().catch((cause: unknown) => {
+		throw new MissingFile(shell.missingFile, { cause });
+	});
 	loadedPages.set(page, loaded);
 	return loaded;
 }

@@ -2,11 +2,20 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { connection, unwatched } from "../api/changes.ts";
-import { can, isOutdated, session, signOut } from "../api/session.ts";
+import { can, session, signOut } from "../api/session.ts";
 import { SelectField } from "../components/field.tsx";
 import { Toasts } from "../components/toast.tsx";
 import { shell as words } from "../messages/shell.ts";
-import { address, href, namespace, navigate } from "../router/navigation.ts";
+import {
+	address,
+	href,
+	keepState,
+	keptState,
+	mayLeave,
+	namespace,
+	navigate,
+} from "../router/navigation.ts";
+import { isOutdated } from "./upgrade.ts";
 
 const links = [
 	["sources", words.sources, "sources"],
@@ -48,7 +57,14 @@ export function Shell({ children }: { children: ComponentChildren }) {
 				</a>
 				<div class="top-tools">
 					<NamespaceSwitcher />
-					<details class="visitor">
+					<details
+						class="visitor"
+						onKeyDown={({ key, currentTarget: menu }) => {
+							if (key !== "Escape" || !menu.open) return;
+							menu.open = false;
+							menu.querySelector("summary")?.focus();
+						}}
+					>
 						<summary>
 							<span class="visitor-name">{user}</span>
 						</summary>
@@ -60,7 +76,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
 								options={themes}
 								onChange={setTheme}
 							/>
-							<button type="button" onClick={() => void signOut()}>
+							<button
+								type="button"
+								onClick={async () => {
+									if (await mayLeave()) await signOut();
+								}}
+							>
 								{words.signOut}
 							</button>
 						</div>
@@ -159,23 +180,13 @@ export function Waves() {
 
 type Theme = "auto" | "light" | "dark";
 
-/** Nothing is kept in the browser, so a new tab begins as the system is; a reload of this one keeps the choice. */
-const theme = signal<Theme>(chosen());
+/** A new tab begins as the system is; this one keeps the choice. */
+const theme = signal<Theme>("auto");
+setTheme((keptState().theme as Theme | undefined) ?? "auto");
 
 function setTheme(next: Theme): void {
 	theme.value = next;
-	history.replaceState({ ...history.state, theme: next }, "");
-	apply(next);
-}
-
-function chosen(): Theme {
-	const { theme: kept } = (history.state ?? {}) as { theme?: Theme };
-	const one = kept ?? "auto";
-	apply(one);
-	return one;
-}
-
-function apply(one: Theme): void {
-	if (one === "auto") delete document.documentElement.dataset.theme;
-	else document.documentElement.dataset.theme = one;
+	keepState({ theme: next });
+	if (next === "auto") delete document.documentElement.dataset.theme;
+	else document.documentElement.dataset.theme = next;
 }

@@ -1,3 +1,4 @@
+import { useLayoutEffect, useState } from "preact/hooks";
 import { type ApiProblem, otherFieldErrors, passes } from "../api/problem.ts";
 import { components as words } from "../messages/components.ts";
 
@@ -23,6 +24,7 @@ export function ProblemBox({
 			<p>
 				<strong>{words.problemTitle}.</strong> {problem.message}
 			</p>
+			{shownFields.length > 0 && <InvalidFields problem={problem} />}
 			{others.length > 0 && (
 				<ul>
 					{others.map((one) => (
@@ -44,5 +46,23 @@ export function ProblemBox({
 				</button>
 			)}
 		</div>
+	);
+}
+
+/** The fields of the form that say what is wrong with them: each by its name, as a link to it. */
+function InvalidFields({ problem }: { problem: ApiProblem }) {
+	const [fields, setFields] = useState<HTMLInputElement[]>([]);
+	useLayoutEffect(() => {
+		const invalid = "main form [aria-invalid=true]";
+		setFields([...document.querySelectorAll<HTMLInputElement>(invalid)]);
+	}, [problem]);
+	return fields.length === 0 ? null : (
+		<ul>
+			{fields.map((field) => (
+				<li key={field.id}>
+					<a href={`#${field.id}`}>{field.labels?.[0]?.textContent}</a>
+				</li>
+			))}
+		</ul>
 	);
 }

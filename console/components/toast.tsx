@@ -5,16 +5,24 @@ interface Toast {
 	id: number;
 	text: string;
 	tone: "good" | "bad";
+	undo?: (() => void) | undefined;
 }
 
 const toasts = signal<Toast[]>([]);
 let next = 0;
 
-/** Says what happened at the edge of the page; good news goes by itself, bad news stays until it is dismissed. */
-export function toast(text: string, tone: Toast["tone"] = "good"): void {
+/**
+ * Says what happened at the edge of the page. Good news goes by itself; bad news, and what can be undone, stays until it is dismissed.
+ * @param undo takes back what was done
+ */
+export function toast(
+	text: string,
+	tone: Toast["tone"] = "good",
+	undo?: () => void,
+): void {
 	const id = next++;
-	toasts.value = [...toasts.value.slice(-3), { id, text, tone }];
-	if (tone === "good") setTimeout(() => dismiss(id), 6000);
+	toasts.value = [...toasts.value.slice(-3), { id, text, tone, undo }];
+	if (tone === "good" && !undo) setTimeout(() => dismiss(id), 6000);
 }
 
 function dismiss(id: number): void {
@@ -23,20 +31,48 @@ function dismiss(id: number): void {
 
 export function Toasts() {
 	return (
-		<div class="toasts" role="status" aria-live="polite">
-			{toasts.value.map(({ id, text, tone }) => (
-				<div key={id} class={`toast toast-${tone}`}>
-					<span>{text}</span>
-					<button
-						type="button"
-						class="button-quiet"
-						aria-label={words.dismiss}
-						onClick={() => dismiss(id)}
-					>
-						×
-					</button>
-				</div>
-			))}
+		<div class="toasts">
+			{/* Both are there before a text comes: only then does a screen reader say it. */}
+			<div role="status">
+				<Those tone="good" />
+			</div>
+			<div role="alert">
+				<Those tone="bad" />
+			</div>
 		</div>
+	);
+}
+
+function Those({ tone: shown }: Pick<Toast, "tone">) {
+	return (
+		<>
+			{toasts.value
+				.filter(({ tone }) => tone === shown)
+				.map(({ id, text, tone, undo }) => (
+					<div key={id} class={`toast toast-${tone}`}>
+						<span>{text}</span>
+						{undo && (
+							<button
+								type="button"
+								class="button-small"
+								onClick={() => {
+									dismiss(id);
+									undo();
+								}}
+							>
+								{words.undo}
+							</button>
+						)}
+						<button
+							type="button"
+							class="button-quiet"
+							aria-label={words.dismiss}
+							onClick={() => dismiss(id)}
+						>
+							×
+						</button>
+					</div>
+				))}
+		</>
 	);
 }

@@ -21,4 +21,5 @@ export const components = {
 		`${tool} manages this resource and would undo changes made here. Change it in its repository.`,
 	loading: "Loading…",
 	dismiss: "Dismiss",
+	undo: "Undo",
 };

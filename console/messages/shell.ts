@@ -51,9 +51,10 @@ export const shell = {
 		`Your token is of the namespace “${own}”, and shows nothing of “${other}”.`,
 	toNamespace: (own: string) => `Go to ${own}`,
 	pageBroken: "This page failed",
+	missingFile: "A file of this page isn't there. It loads again by itself.",
 	leaveTitle: "Leave without saving?",
 	leaveText:
-		"The form has changes that aren't saved. They are lost if you leave.",
+		"This page has what nothing else keeps: changes that aren't saved, or a token that is shown once. It is lost if you leave.",
 	leave: "Leave",
 	stay: "Stay",
 };

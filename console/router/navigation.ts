@@ -8,6 +8,13 @@ type LeaveQuestion = () => Promise<boolean>;
 
 const base = new URL("./", document.baseURI);
 const current = signal<ConsoleAddress>(readAddress());
+/** What a reload of this tab keeps, wherever it has gone since; nothing is kept elsewhere in the browser. */
+interface KeptState {
+	theme?: string;
+	/** How often the page has loaded itself for a build. */
+	reloads?: { build: string; count: number };
+}
+let kept: KeptState = history.state ?? {};
 /** How many entries of the history lie before this one: back and forward are told apart by it. */
 let position: number = history.state?.position ?? 0;
 const unsaved = new Set<symbol>();
@@ -21,6 +28,19 @@ export const address = computed(() => current.value);
 export const namespace = computed(
 	() => current.value.query.get("namespace") || "default",
 );
+
+export function keptState(): KeptState {
+	return kept;
+}
+
+export function keepState(more: KeptState): void {
+	kept = { ...kept, ...more };
+	history.replaceState(entry(), "");
+}
+
+function entry(): KeptState & { position: number } {
+	return { ...kept, position };
+}
 
 /** An address as a link has it: `href("sources/shop", { event: id })`. It keeps the namespace unless the query names another. */
 export function href(
@@ -55,15 +75,20 @@ export function setQuery(query: Record<string, string | undefined>): void {
 	for (const [name, value] of Object.entries(query))
 		if (value) url.searchParams.set(name, value);
 		else url.searchParams.delete(name);
-	history.replaceState({ position }, "", url);
+	history.replaceState(entry(), "", url);
 	current.value = readAddress();
 }
 
 /** Until the returned function is called, leaving the page asks first. */
-function holdUnsaved(): () => void {
+export function holdUnsaved(): () => void {
 	const hold = Symbol();
 	unsaved.add(hold);
-	return () => unsaved.delete(hold);
+	return () => void unsaved.delete(hold);
+}
+
+/** Whether a form has changes that would be lost. */
+export function hasUnsaved(): boolean {
+	return unsaved.size > 0;
 }
 
 export function askBeforeLeaving(ask: LeaveQuestion): void {
@@ -72,7 +97,7 @@ export function askBeforeLeaving(ask: LeaveQuestion): void {
 
 /** Takes over links, back and forward, and the closing of the tab. */
 export function startNavigation(): void {
-	history.replaceState({ position }, "");
+	history.replaceState(entry(), "");
 	document.addEventListener("click", followLink);
 	addEventListener("popstate", ({ state }) => void goBack(state));
 	addEventListener("beforeunload", (event) => {
@@ -82,8 +107,9 @@ export function startNavigation(): void {
 
 async function goTo(url: string, replace = false): Promise<void> {
 	if (!(await mayLeave())) return;
-	if (replace) history.replaceState({ position }, "", url);
-	else history.pushState({ position: ++position }, "", url);
+	if (!replace) position++;
+	if (replace) history.replaceState(entry(), "", url);
+	else history.pushState(entry(), "", url);
 	current.value = readAddress();
 	if (!replace) scrollTo(0, 0);
 }
@@ -93,7 +119,8 @@ function readAddress(): ConsoleAddress {
 	return here ?? { path: "", query: new URLSearchParams() };
 }
 
-async function mayLeave(): Promise<boolean> {
+/** Asks, if a form has changes. */
+export async function mayLeave(): Promise<boolean> {
 	if (unsaved.size === 0) return true;
 	const isSure = await question();
 	if (isSure) unsaved.clear();
@@ -106,11 +133,15 @@ function followLink(event: MouseEvent): void {
 	if (metaKey || ctrlKey || shiftKey || altKey) return;
 	const link = (event.target as Element | null)?.closest?.("a");
 	if (!link?.href || link.target || link.hasAttribute("download")) return;
-	const url = new URL(link.href);
-	const to = addressOf(url, base);
-	// A place on the same page, such as the skip link's.
-	const isHere = url.pathname === location.pathname && url.hash;
-	if (!to || isHere || to.path.startsWith("session")) return;
+	const [, here] = /^#(.+)/.exec(link.getAttribute("href")!) ?? [];
+	if (here) {
+		// A place on this page, such as the skip link's: below <base>, the browser would leave the page for it.
+		event.preventDefault();
+		document.getElementById(here)?.focus();
+		return;
+	}
+	const to = addressOf(new URL(link.href), base);
+	if (!to || to.path.startsWith("session")) return;
 	event.preventDefault();
 	void goTo(link.href);
 }
@@ -130,6 +161,7 @@ async function goBack(state: { position?: number } | null): Promise<void> {
 		return;
 	}
 	position = to;
+	history.replaceState(entry(), "");
 	current.value = readAddress();
 }
 

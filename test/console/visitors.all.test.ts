@@ -198,26 +198,6 @@ describe.skipIf(noBrowser)("visitors of the console", () => {
 		await expectPage(page, "Sources");
 	});
 
-	test("a page that is older than the server says so, and is new once it is loaded again", async () => {
-		const { page, open, complaints } = editor;
-		await page.route(/\/console\/session\?/, async (route) => {
-			const headers = await route.request().allHeaders();
-			const answer = await route.fetch({
-				// Chromium adds it when the request leaves.
-				headers: { ...headers, "sec-fetch-site": "same-origin" },
-			});
-			const json = { ...(await answer.json()), build: "a later one" };
-			await route.fulfill({ response: answer, json });
-		});
-		await open("sources");
-		await page.getByText(/^Tidemill was upgraded/).waitFor();
-		await page.unrouteAll({ behavior: "ignoreErrors" });
-		await withMouse(page).press("Reload");
-		await page.getByRole("link", { name: "shop", exact: true }).waitFor();
-		expect(await page.getByText(/^Tidemill was upgraded/).count()).toBe(0);
-		expect(complaints).toEqual([]);
-	});
-
 	test("the line of `tidemill console` signs one browser in, once, and leaves nothing in the address", async () => {
 		const local = await openLocalMode();
 		const line = await local.run("tidemill", "console");

@@ -66,7 +66,7 @@ function compress(folder: string): void {
 
 /** What the build reads, and this file. */
 const read = [
-	"console/**/*.{ts,tsx,css,html,svg,json}",
+	"console/**/*.{js,ts,tsx,css,html,svg,json}",
 	"charts/tidemill/files/crds/*.yaml",
 	"crds/*.ts",
 	"packages/{contracts,service,warehouses}/**/*.{ts,yaml}",
