@@ -135,7 +135,7 @@ function defineLedger(program: Program) {
 	ledger
 		.command("rebuild")
 		.description(
-			"Count the archived events again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived, how many in quarantine, and how many missing, if any are: then the exit code is 1. Of a date that the ledger no longer holds, and of a Source in another archive's shards, only the imported events are printed. It reads the same settings as archive and can run beside it.",
+			"Count the archived events of all shards again from the records of cuts, releases and imports, publish the counts, and print for each source and date how many are archived, how many in quarantine, and how many missing, if any are: then the exit code is 1. Of a date that the ledger no longer holds, only the imported events are printed. It reads the same settings as archive, whichever of several, and can run beside it.",
 		)
 		.addHelpText(...examples("tidemill ledger rebuild"))
 		.action(() =>

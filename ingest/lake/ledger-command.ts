@@ -4,6 +4,7 @@ import type {
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
 import { ledgerOf } from "../archive/ledger/ledger-index.ts";
+import { CutStore } from "../archive/write/cut-store.ts";
 import type { NatsProgress } from "../archive/write/nats-progress.ts";
 import type { Tombstones } from "../archive/write/tombstones.ts";
 import type { AddedLedgers } from "./addition/added-ledgers.ts";
@@ -13,13 +14,14 @@ import { countShard } from "./verify/counted-shard.ts";
 import { type FolderFindings, Verification } from "./verify/verification.ts";
 
 /**
- * `tidemill ledger rebuild`: derives the ledgers of archive's shards from the records of cuts, releases and imports alone,
- * publishes them, and replaces the snapshots. It reads archive's settings and can run beside archive. Prints the events per
- * source and date: those that are there, those in quarantine, and those whose objects are missing, if any are. Returns 1 then.
+ * `tidemill ledger rebuild`: derives the ledgers from the records of cuts, releases and imports alone, publishes them, and replaces
+ * the snapshots: of all shards that have records, whichever archive they belong to. It reads archive's settings and can run beside
+ * archive. Prints the events per source and date: those that are there, those in quarantine, and those whose objects are missing, if
+ * any are. Returns 1 then.
  */
 export async function main(): Promise<number> {
 	return withLedgerTools(async (tools) => {
-		const { shards, store, tombstones, snapshots, added } = tools;
+		const { store, tombstones, snapshots, added } = tools;
 		await requireBucket(tools);
 		const progress = await tools.progress();
 		const additions = new AdditionStore(store);
@@ -38,7 +40,8 @@ export async function main(): Promise<number> {
 			}
 			return absent;
 		};
-		for (const number of shards) {
+		const counted = await new CutStore(store).shards();
+		for (const number of new Set([...tools.shards, ...counted])) {
 			const shard = await countShard(number, tools);
 			const { index, gaps } = shard;
 			await snapshots.clear(number);
@@ -125,7 +128,7 @@ export class RebuiltLedgers {
 		return linesOf(ledger, ledger, dates, absent);
 	}
 
-	/** Of the sources without a ledger here: all their events were imported, or the others are in another archive's shards. */
+	/** Of the sources without a ledger: all their events were imported. */
 	async *publishOthers(
 		absentOf: (source: SourceName) => Promise<AbsentRows> = async () =>
 			new AbsentRows(),

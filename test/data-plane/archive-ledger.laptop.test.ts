@@ -115,7 +115,7 @@ test("an archive that can't write snapshots archives as ever, through restarts",
 	expect(refused.length).toBeGreaterThan(1);
 });
 
-test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger and the snapshot say", async () => {
+test("`tidemill ledger rebuild` in any archive counts all shards from the cut records, whatever the ledger and the snapshot say", async () => {
 	const { archive, running } = await archiveWith("1", "2");
 	const { index } = running.shard;
 	const apart = { receivedAtMs, quarantined: true } as const;
@@ -144,7 +144,10 @@ test("`tidemill ledger rebuild` counts from the cut records, whatever the ledger
 	);
 	await running.stop();
 
-	const { ended } = startTidemill(["ledger", "rebuild"], archive.env());
+	const { ended } = startTidemill(["ledger", "rebuild"], {
+		...archive.env(),
+		ARCHIVE_SHARDS: String(shard + 1),
+	});
 	const { exitCode, stdout } = await ended;
 	expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
 	expect(stdout).toContain(`shop\t${archive.sourceKey}\t${today}\t2\t1\n`);

@@ -63,3 +63,16 @@ test("a shard's cuts come in order, those of a known stream from its newest on, 
 	const later = await Array.fromAsync(cuts.ofStream(streams[2]!, head));
 	expect(later).toHaveLength(perStream - 1);
 });
+
+test("the shards are those that have cuts, each once, however many streams and cuts it has", async () => {
+	const store = new MemoryStore();
+	const cuts = new CutStore(store);
+	expect(await cuts.shards()).toEqual([]);
+	for (const stream of ["10-00", "2-ab", "2-ff", "0-9c", "1-00"])
+		for (const first of [1, 10])
+			await cuts.decide(cut(`tidemill-frames-${stream}`, first));
+	await store.putNew(`${store.keys.allCuts()}else`, "");
+	store.lists.length = 0;
+	expect(await cuts.shards()).toEqual([0, 1, 2, 10]);
+	expect(store.lists.length).toBeLessThanOrEqual(6);
+});

@@ -3,6 +3,7 @@ import type {
 	ListedObject,
 	Store,
 } from "../../../packages/bucket/object-store.ts";
+import { shardOfStream } from "../../../packages/contracts/nats.ts";
 import { mapInOrder } from "../../../packages/fair/fair-limit.ts";
 import { Alarm } from "../decide/alarm.ts";
 import type { CutRecord } from "../decide/cut.ts";
@@ -63,6 +64,25 @@ export class CutStore {
 				break;
 			}
 		}
+	}
+
+	/** The shards that have cuts, whichever archive's they are, by a page of keys each. */
+	async shards(): Promise<number[]> {
+		const { keys } = this.#store;
+		const shards: number[] = [];
+		for (let after: string | undefined; ; ) {
+			const key = await this.#firstKey(keys.allCuts(), after);
+			if (key === undefined) return shards.sort((a, b) => a - b);
+			const shard = shardOfStream(key.slice(keys.allCuts().length));
+			if (shard !== undefined) shards.push(shard);
+			// Behind all of its streams, whose names end with hexadecimal digits.
+			after = shard === undefined ? key : `${keys.cutsOfShard(shard)}~`;
+		}
+	}
+
+	async #firstKey(prefix: string, after?: string): Promise<string | undefined> {
+		for await (const { key } of this.#store.list(prefix, after)) return key;
+		return undefined;
 	}
 
 	/** A stream's cuts in order, as {@link ofShard}: all of them, or those after one cut. */
