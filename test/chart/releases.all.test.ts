@@ -25,7 +25,7 @@ import {
 /** The kinds and roles that all releases share. */
 const withoutShared = ["--set=crds.enabled=false,rbac.createRoles=false"];
 const sharedNames =
-	/^(CustomResourceDefinition \w+\.tidemill\.dev|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-roles)$/;
+	/^(CustomResourceDefinition \w+\.tidemill\.dev|(Mutating|Validating)AdmissionPolicy(Binding)? tidemill-crds|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-roles)$/;
 
 describe.each<[string, [string, string], [string, string]]>([
 	[
@@ -47,7 +47,7 @@ describe.each<[string, [string, string], [string, string]]>([
 			const second = await namesOf(...other, ...args);
 			const common = commonNames(first, second);
 			expect(common.filter((name) => !sharedNames.test(name))).toEqual([]);
-			expect(common).toHaveLength(14);
+			expect(common).toHaveLength(18);
 			const guest = await namesOf(...other, ...args, ...withoutShared);
 			expect(commonNames(first, guest)).toEqual([]);
 		},
@@ -58,7 +58,7 @@ const tryOut = `--values=${examples.get("try-out")}`;
 
 test("the roles for people come without the operator's bindings, and these without the roles", async () => {
 	const names = async (values: string) =>
-		(await render(tryOut, `--set=${values}`))
+		(await render(tryOut, `--set=crds.enabled=false,${values}`))
 			.map(nameOf)
 			.filter((name) => /^(Cluster)?Role|^Validating/.test(name));
 	const roles = await names(
@@ -85,9 +85,8 @@ test("each binding of the operator names a role that the release has", async () 
 
 test("the roles for people stay when the release goes, unless told otherwise", async () => {
 	const policies = async (...args: string[]) =>
-		(await render(tryOut, ...args))
+		(await render(tryOut, "--set=crds.enabled=false", ...args))
 			.filter((object) => sharedNames.test(nameOf(object)))
-			.filter(({ kind }) => kind !== "CustomResourceDefinition")
 			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
 	expect(await policies()).toEqual(Array(8).fill("keep"));
 	expect(await policies("--set=rbac.keepRoles=false")).toEqual(
@@ -168,7 +167,7 @@ describe("on a cluster", () => {
 		);
 		await install("green", chart, "billing", ...withoutShared);
 		const before = await uidsOf(sharedNames);
-		expect(before).toHaveLength(14);
+		expect(before).toHaveLength(18);
 		const own = await uidsOf(/ green:/);
 		expect(own).toHaveLength(4);
 		await run("uninstall", "blue");
@@ -283,6 +282,7 @@ const partOf = "--selector=app.kubernetes.io/part-of=tidemill";
 const shared = [
 	"clusterroles,crds",
 	"validatingadmissionpolicies,validatingadmissionpolicybindings",
+	"mutatingadmissionpolicies,mutatingadmissionpolicybindings",
 ];
 
 async function namesOf(

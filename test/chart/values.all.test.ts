@@ -234,14 +234,20 @@ test("only a binding of all namespaces lets the operator into all of them", asyn
 	]);
 });
 
-test("the custom resource definitions stay when the release goes, unless told otherwise", async () => {
+test("the custom resource definitions and their guard stay when the release goes, unless told otherwise", async () => {
 	const policies = async (...args: string[]) =>
 		(await render(tryOut, ...args))
-			.filter(({ kind }) => kind === "CustomResourceDefinition")
+			.filter(
+				({ kind, metadata }) =>
+					kind === "CustomResourceDefinition" ||
+					metadata.name === "tidemill-crds",
+			)
 			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-	expect(await policies()).toEqual(Array(6).fill("keep"));
+	expect(await policies()).toEqual(Array(10).fill("keep"));
+	// No policy changes what it admits there.
+	expect(await policies("--kube-version=1.35.0")).toHaveLength(8);
 	expect(await policies(...set("crds.keep=false"))).toEqual(
-		Array(6).fill(undefined),
+		Array(10).fill(undefined),
 	);
 	expect(await policies(...set("crds.enabled=false"))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { resolveBinaries } from "../../../local/binaries/resolve.ts";
@@ -9,12 +9,16 @@ const chart = join(import.meta.dirname, "../../../charts/tidemill");
 
 /** The chart with the values to try it out, for `kubectl apply`: a release carries it as install.yaml. */
 export async function installYaml(): Promise<string> {
+	const about = await readFile(join(chart, "Chart.yaml"), "utf8");
+	const [, oldest] = /^kubeVersion: ">=([\d.]+)/m.exec(about)!;
 	const manifests = await helm(
 		...["template", "tidemill", chart, `--namespace=${namespace}`],
 		`--values=${join(chart, "examples/try-out.yaml")}`,
 		// It is there in each cluster.
 		"--set=operator.watchNamespaces={default}",
 		"--skip-tests",
+		// Newer clusters take what older ones do.
+		`--kube-version=${oldest}`,
 	);
 	return `${introduction}${manifests}`;
 }
