@@ -85,9 +85,14 @@ const groups: Record<
 			"check the cluster, your rights and the installation, and say what to do; the exit code is 1 if something is wrong",
 		load: () => import("../doctor.ts"),
 	},
+	backup: {
+		about:
+			"print all resources for kubectl apply, and the names of what else a restore needs",
+		load: () => import("../backup.ts"),
+	},
 	restore: {
 		about:
-			"say that a cluster is restored, which the operator waits for before it removes a route",
+			"compare a backup with the cluster, or say that a cluster is restored, which the operator waits for before it removes a route",
 		load: () => import("../restore.ts"),
 	},
 	version: {

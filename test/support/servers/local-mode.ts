@@ -41,33 +41,56 @@ export interface LocalMode {
 	connectNats(): Promise<NatsConnection>;
 }
 
+/** A whole local Tidemill with its state in a temporary folder. */
+export interface StartedLocalMode {
+	home: string;
+	/** Stops all of it, does something to its state, and starts all of it again. */
+	restart(change: () => Promise<void>): Promise<void>;
+	/** Ends it and removes its state. */
+	stop(): Promise<void>;
+}
+
 /**
- * Starts a whole local Tidemill, as `make up` does, with its state in a temporary folder.
+ * Starts a whole local Tidemill, as `make up` does.
  * @param env for its supervisor, beside that of the test.
  */
 export async function startLocalMode(
 	env: Record<string, string> = {},
-): Promise<{ home: string; stop(): Promise<void> }> {
+): Promise<StartedLocalMode> {
 	const home = await temporaryDirectory("local");
 	const output = openSync(outputOf(home), "a");
-	const supervisor = spawn(process.execPath, ["local/up.ts"], {
-		cwd: project,
-		env: { ...process.env, ...sparingGo, ...env, TIDEMILL_HOME: home },
-		stdio: ["ignore", output, output],
-	});
-	const ended = new Promise((resolve) => supervisor.on("exit", resolve));
+	const ready = "Tidemill is ready";
+	let end: () => Promise<unknown>;
+	const start = async () => {
+		const times = timesSaid(home, ready) + 1;
+		const supervisor = spawn(process.execPath, ["local/up.ts"], {
+			cwd: project,
+			env: { ...process.env, ...sparingGo, ...env, TIDEMILL_HOME: home },
+			stdio: ["ignore", output, output],
+		});
+		const ended = new Promise((resolve) => supervisor.on("exit", resolve));
+		end = () => {
+			supervisor.kill("SIGTERM");
+			return ended;
+		};
+		await says(home, ready, times);
+	};
 	const stop = async () => {
-		supervisor.kill("SIGTERM");
-		await ended;
+		await end();
 		await rm(home, { recursive: true, force: true });
 	};
 	try {
-		await says(home, "Tidemill is ready");
+		await start();
 	} catch (error) {
 		await stop();
 		throw error;
 	}
-	return { home, stop };
+	const restart = async (change: () => Promise<void>) => {
+		await end();
+		await change();
+		await start();
+	};
+	return { home, restart, stop };
 }
 
 /**

@@ -1,0 +1,225 @@
+import {
+	destinationKind,
+	pipelineKind,
+	sourceKind,
+	type TrackingPlan,
+	trackingPlanKind,
+} from "../../crds/generated/types.ts";
+import { label } from "../../crds/labels.ts";
+import type { KubeClient } from "../../packages/kube/client/client.ts";
+import { hasReason, unless } from "../../packages/kube/client/errors.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
+import {
+	apiVersionOf,
+	type KubeObject,
+	type ResourceKind,
+} from "../../packages/kube/resource.ts";
+import {
+	type KeptObject,
+	merged,
+	type Needed,
+	neededBy,
+	readBuckets,
+} from "./needed.ts";
+
+/** An object as `kubectl apply` takes it: what people say, and nothing of the cluster it was in. */
+export interface Manifest {
+	apiVersion: string;
+	kind: string;
+	metadata: {
+		name: string;
+		namespace?: string;
+		labels?: Record<string, string>;
+		annotations?: Record<string, string>;
+	};
+	spec?: object;
+	data?: object;
+	binaryData?: object;
+}
+
+/** What must be kept of an installation beside its bucket. */
+export interface Kept {
+	/** The only one that it is about; undefined for all. */
+	namespace: string | undefined;
+	/** In the order in which they are applied. */
+	manifests: Manifest[];
+	needed: Needed[];
+}
+
+/**
+ * Runs and Operations aren't kept: one that is applied again would load or erase again. Neither is any status: it has the Sources'
+ * URLs, which are credentials, and the operator finds the rest again.
+ */
+const keptKinds: ResourceKind<KubeObject>[] = [
+	trackingPlanKind,
+	destinationKind,
+	sourceKind,
+	pipelineKind,
+];
+
+/** Kinds that a backup may hold, in the order in which they are applied. */
+export const backedUpKinds: readonly ResourceKind<KubeObject>[] = [
+	kinds.namespace,
+	kinds.configMap,
+	...keptKinds,
+];
+
+/**
+ * Reads what must be kept, with the person's own rights. Of a Secret it asks whether it is there, never what it has.
+ * @param namespace the only one; undefined for all, and then with the namespaces themselves and the bucket.
+ */
+export async function readKept(
+	client: KubeClient,
+	namespace: string | undefined,
+): Promise<Kept> {
+	const lists = await Promise.all(
+		keptKinds.map((kind) => listAll(client, kind, namespace)),
+	);
+	const objects = lists.flat() as KeptObject[];
+	const schemas = await readSchemas(client, objects);
+	const accounts = [
+		...new Set(objects.map(({ metadata }) => metadata.namespace)),
+	].sort();
+	const namespaces =
+		namespace === undefined ? await readNamespaces(client, accounts) : [];
+	return {
+		namespace,
+		manifests: [
+			...namespaces,
+			...schemas.manifests,
+			...objects.map(manifestOf),
+		].sort(inOrder),
+		needed: [
+			...schemas.unread,
+			...(await neededBy(client, objects)),
+			...(namespace === undefined ? await readBuckets(client) : []),
+		],
+	};
+}
+
+/** Of all pages. */
+async function listAll<T extends KubeObject>(
+	client: KubeClient,
+	kind: ResourceKind<T>,
+	namespace: string | undefined,
+): Promise<T[]> {
+	const found: T[] = [];
+	let from: string | undefined;
+	do {
+		const { items, metadata } = await client.list(kind, {
+			...(namespace !== undefined && { namespace }),
+			...{ limit: 500, continue: from },
+		});
+		// Lists don't repeat them for each object.
+		for (const item of items)
+			found.push({ ...item, apiVersion: apiVersionOf(kind), kind: kind.kind });
+		from = metadata.continue;
+	} while (from);
+	return found;
+}
+
+/** The ConfigMaps that TrackingPlans name, which aren't secret; those that the person may not read are needed. */
+async function readSchemas(
+	client: KubeClient,
+	objects: readonly KeptObject[],
+): Promise<{ manifests: Manifest[]; unread: Needed[] }> {
+	const manifests: Manifest[] = [];
+	const unread: Needed[] = [];
+	for (const one of merged(objects.flatMap(schemasOf))) {
+		try {
+			const { name, namespace } = one;
+			const found = await client.get(kinds.configMap, name, namespace);
+			if (found)
+				manifests.push(manifestOf({ ...found, ...typeOf(kinds.configMap) }));
+		} catch (error) {
+			if (!hasReason(error, "Forbidden")) throw error;
+			unread.push(one);
+		}
+	}
+	return { manifests, unread };
+}
+
+function schemasOf({ kind, metadata, spec }: KeptObject): Needed[] {
+	if (kind !== "TrackingPlan") return [];
+	const { commonFrom, events = [] } = spec as TrackingPlan["spec"];
+	const all = [commonFrom, ...events.map((event) => event.schemaFrom)];
+	return all
+		.filter((from) => from !== undefined)
+		.map(({ configMapKeyRef: { name } }) => ({
+			...{ kind: "ConfigMap", namespace: metadata.namespace, name },
+			use: `trackingplan/${metadata.name}`,
+		}));
+}
+
+/** With their labels, such as those of Pod security, for who may read them. */
+async function readNamespaces(
+	client: KubeClient,
+	names: readonly string[],
+): Promise<Manifest[]> {
+	return Promise.all(
+		names.map(async (name) => {
+			const read = client.get(kinds.namespace, name);
+			const found = await unless(read, "Forbidden");
+			const { "kubernetes.io/metadata.name": _, ...labels } =
+				found?.metadata.labels ?? {};
+			return manifestOf({
+				...typeOf(kinds.namespace),
+				metadata: { name, labels },
+			});
+		}),
+	);
+}
+
+function typeOf(kind: ResourceKind<KubeObject>) {
+	return { apiVersion: apiVersionOf(kind), kind: kind.kind };
+}
+
+/** What Tidemill, Kubernetes and kubectl have written for themselves is theirs to write again. */
+export function manifestOf(object: KubeObject): Manifest {
+	const { name, namespace, labels, annotations } = object.metadata;
+	const { spec, data, binaryData } = object as Partial<Manifest>;
+	const ownLabels = without(
+		labels,
+		(key) => isReserved(key) && key !== label.use,
+	);
+	const ownAnnotations = without(
+		annotations,
+		(key) =>
+			isReserved(key) ||
+			key === "kubectl.kubernetes.io/last-applied-configuration",
+	);
+	return {
+		apiVersion: object.apiVersion!,
+		kind: object.kind!,
+		metadata: {
+			name,
+			...(namespace && { namespace }),
+			...(ownLabels && { labels: ownLabels }),
+			...(ownAnnotations && { annotations: ownAnnotations }),
+		},
+		...(spec && { spec }),
+		...(data && { data }),
+		...(binaryData && { binaryData }),
+	};
+}
+
+function isReserved(key: string): boolean {
+	return /^([^/]*\.)?tidemill\.dev\//.test(key);
+}
+
+function without(
+	entries: Record<string, string> | undefined,
+	isLeft: (key: string) => boolean,
+): Record<string, string> | undefined {
+	const kept = Object.entries(entries ?? {}).filter(([key]) => !isLeft(key));
+	return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+}
+
+/** By kind, then by namespace and name. */
+function inOrder(a: Manifest, b: Manifest): number {
+	const rank = ({ kind }: Manifest) =>
+		backedUpKinds.findIndex((each) => each.kind === kind);
+	const name = ({ metadata }: Manifest) =>
+		`${metadata.namespace ?? ""}/${metadata.name}`;
+	return rank(a) - rank(b) || (name(a) < name(b) ? -1 : 1);
+}
