@@ -191,8 +191,8 @@ function LeaveDialog() {
 					answer.value = resolve;
 				}),
 		);
-		// The session may end while it asks. The form is gone then, and nothing is left to save.
-		return () => answer.peek()?.(true);
+		// The session may end while it asks. The form comes back with the next one.
+		return () => answer.peek()?.(false);
 	}, [answer]);
 	const give = (isSure: boolean) => {
 		answer.value?.(isSure);

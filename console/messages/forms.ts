@@ -16,7 +16,10 @@ export const forms = {
 	renamed: (name: string) =>
 		`metadata.name must stay ${name}: a resource can't be renamed.`,
 	line: (line: number) => `Line ${line}`,
-	yamlProblems: "The form can't show this YAML:",
+	yamlProblems:
+		"The form can't show this YAML, and its fields wait until it is mended:",
+	notSaved: "Nothing is saved.",
+	changes: "What Save changes",
 	noRight: "You may see this, but not change it.",
 	conflictTitle: "Somebody else changed this",
 	conflictText: (name: string) =>

@@ -32,6 +32,8 @@ export interface EditorProps {
 	label: string;
 	text: string;
 	problems: readonly ManifestProblem[];
+	/** Another number above 0 leads the visitor to the first problem. */
+	leadTo: number;
 	/** Absent for a text that can't be changed. */
 	onText?: (text: string) => void;
 }
@@ -109,6 +111,7 @@ export function ManifestEditor({
 	label,
 	text,
 	problems,
+	leadTo,
 	onText,
 }: EditorProps) {
 	const host = useRef<HTMLDivElement>(null);
@@ -190,6 +193,16 @@ export function ManifestEditor({
 		});
 		view.current!.dispatch(setDiagnostics(state, found));
 	}, [problems]);
+	useEffect(() => {
+		if (leadTo === 0) return;
+		const { doc } = view.current!.state;
+		const line = Math.min(problems[0]?.line ?? 1, doc.lines);
+		view.current!.dispatch({
+			selection: { anchor: doc.line(line).from },
+			scrollIntoView: true,
+		});
+		view.current!.focus();
+	}, [leadTo]);
 	return <div class="editor" ref={host} />;
 }
 

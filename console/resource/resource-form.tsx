@@ -1,7 +1,14 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import {
+	useEffect,
+	useLayoutEffect,
+	useMemo,
+	useRef,
+	useState,
+} from "preact/hooks";
+import { linesForTerminal } from "../../packages/escapes/terminal.ts";
 import { ApiProblem, fieldError } from "../api/problem.ts";
-import { can, type RightVerb } from "../api/session.ts";
+import { can, type RightVerb, session } from "../api/session.ts";
 import { focusFirstError } from "../components/field.tsx";
 import { ManagedNotice } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
@@ -11,6 +18,9 @@ import { namespace, useUnsaved } from "../router/navigation.ts";
 import { isSame } from "./conflict.ts";
 import { ConflictDialog } from "./conflict-dialog.tsx";
 import type { Draft, FormKind, ResourceView } from "./draft.ts";
+import { type FormState, keepForm, takeForm } from "./kept-draft.ts";
+import { lineDiff } from "./line-diff.ts";
+import { manifestOf } from "./manifest.ts";
 import { type Original, saveDraft } from "./save.ts";
 import { YamlPanel } from "./yaml-panel.tsx";
 
@@ -27,6 +37,8 @@ export interface FormContext {
 	onDraft(draft: Draft): void;
 	errorAt(path: string): string | undefined;
 	isReadOnly: boolean;
+	/** The YAML is none, or not one of this form: the draft isn't what the visitor sees. */
+	isUnread: boolean;
 }
 
 /** What the form of each kind gets. */
@@ -64,9 +76,19 @@ export function ResourceForm({
 	completed?: (draft: Draft) => Draft;
 	children: (form: FormContext) => ComponentChildren;
 }) {
-	const [base, setBase] = useState(original);
-	const [start, setStart] = useState(original?.draft ?? initial);
-	const [draft, setDraft] = useState(initial);
+	const key = JSON.stringify([kind, namespace.value, original?.draft.name]);
+	const [began] = useState(
+		(): FormState =>
+			takeForm(key) ?? {
+				...{ base: original, draft: initial, unread: undefined },
+				start: original?.draft ?? initial,
+			},
+	);
+	const [base, setBase] = useState(began.base);
+	const [start, setStart] = useState(began.start);
+	const [draft, setDraft] = useState(began.draft);
+	const [unread, setUnread] = useState(began.unread);
+	const [refusals, setRefusals] = useState(0);
 	const [problem, setProblem] = useState<ApiProblem>();
 	const [changed, setChanged] = useState<Original>();
 	const [saved, setSaved] = useState<ResourceView>();
@@ -74,8 +96,16 @@ export function ResourceForm({
 	const verb: RightVerb = base ? "update" : "create";
 	const mayChange = can(plurals[kind], verb);
 	const isReadOnly = base?.managedBy !== undefined || !mayChange;
-	const hasChanges = !isSame(completed(draft), start);
-	useUnsaved(hasChanges && !saved && !isReadOnly);
+	const isUnread = unread !== undefined;
+	const hasChanges = isUnread || !isSame(completed(draft), start);
+	const isUnsaved = hasChanges && !saved && !isReadOnly;
+	useUnsaved(isUnsaved);
+	const ending = useRef(() => {});
+	const user = session.peek()?.user;
+	ending.current = () =>
+		isUnsaved && keepForm(key, { base, start, draft, unread }, visitor);
+	const [visitor] = useState(user);
+	useLayoutEffect(() => () => ending.current(), []);
 	// After the warning above is gone, so that the page may be left.
 	useEffect(() => {
 		if (saved) onSaved(saved);
@@ -104,23 +134,32 @@ export function ResourceForm({
 			setBusy(false);
 		}
 	};
+	const replace = (next: Draft) => {
+		setUnread(undefined);
+		// Another object, so that the YAML follows also where the form is the same.
+		setDraft({ ...next });
+	};
 	const errorAt = (path: string) =>
 		fieldError(problem, path) ?? problemOf(draft, path);
 	const change = (next: Draft) => setDraft(next);
+	// What comes while the YAML is none, such as a draft from events, doesn't take its place.
+	const onDraft = isUnread ? () => {} : change;
 	return (
 		<form
 			class="form"
 			noValidate
 			onSubmit={(event) => {
 				event.preventDefault();
-				if (!isReadOnly) void save(draft, base);
+				if (isUnread) setRefusals(refusals + 1);
+				else if (!isReadOnly) void save(draft, base);
 			}}
 		>
 			<ManagedNotice tool={base?.managedBy} />
 			{base && !mayChange && <p class="notice">{words.noRight}</p>}
 			{problem && <ProblemBox problem={problem} shownFields={fields} />}
-			<fieldset class="fields" disabled={isReadOnly}>
-				{children({ draft, onDraft: change, errorAt, isReadOnly })}
+			{/* What is written in a field would take the place of the YAML that somebody is at. */}
+			<fieldset class="fields" disabled={isReadOnly || isUnread}>
+				{children({ draft, onDraft, errorAt, isReadOnly, isUnread })}
 			</fieldset>
 			<YamlPanel
 				kind={kind}
@@ -130,7 +169,13 @@ export function ResourceForm({
 				isOpen={isYamlOpen}
 				fixedName={base?.draft.name}
 				onDraft={isReadOnly ? undefined : change}
+				unread={unread}
+				onUnread={setUnread}
+				refusals={refusals}
 			/>
+			{base && !isReadOnly && !isUnread && (
+				<Changes kind={kind} before={start} after={draft} />
+			)}
 			{!isReadOnly && (
 				<div class="actions">
 					{/* A disabled button would lose the focus, and a question that follows could not give it back. */}
@@ -138,7 +183,7 @@ export function ResourceForm({
 						{isBusy ? words.saving : base ? words.save : words.create}
 					</button>
 					{hasChanges && base && (
-						<button type="button" onClick={() => setDraft(start)}>
+						<button type="button" onClick={() => replace(start)}>
 							{words.discard}
 						</button>
 					)}
@@ -153,7 +198,7 @@ export function ResourceForm({
 					onDiscard={() => {
 						setBase(changed);
 						setStart(changed.draft);
-						setDraft(changed.draft);
+						replace(changed.draft);
 						setChanged(undefined);
 					}}
 					onMerge={(merged) => {
@@ -166,5 +211,34 @@ export function ResourceForm({
 				/>
 			)}
 		</form>
+	);
+}
+
+/** What Save changes of a resource that is there, as in its manifest. */
+function Changes({
+	kind,
+	before,
+	after,
+}: {
+	kind: FormKind;
+	before: Draft;
+	after: Draft;
+}) {
+	const lines = useMemo(
+		() => lineDiff(manifestOf(kind, before), manifestOf(kind, after)),
+		[kind, before, after],
+	);
+	if (lines.length === 0) return null;
+	return (
+		<section class="group" aria-labelledby="changes">
+			<h2 id="changes">{words.changes}</h2>
+			<pre class="diff">
+				{lines.map(({ sign, text }, at) => {
+					const line = `${sign === "-" ? "−" : sign} ${linesForTerminal(text)}\n`;
+					if (sign === "-") return <del key={at}>{line}</del>;
+					return sign === "+" ? <ins key={at}>{line}</ins> : line;
+				})}
+			</pre>
+		</section>
 	);
 }

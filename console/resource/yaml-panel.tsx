@@ -1,5 +1,11 @@
 import type { ComponentType } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import {
+	useEffect,
+	useId,
+	useLayoutEffect,
+	useRef,
+	useState,
+} from "preact/hooks";
 import type { ApiProblem } from "../api/problem.ts";
 import { CopyButton } from "../components/copy-button.tsx";
 import { Skeleton } from "../components/page.tsx";
@@ -19,6 +25,11 @@ interface YamlPanelProps {
 	namespace: string;
 	/** Absent: the manifest is shown, and can't be changed. */
 	onDraft?: ((draft: Draft) => void) | undefined;
+	/** A text that is no manifest, or not of this resource, which stands here until it is mended. */
+	unread?: string | undefined;
+	onUnread?(text: string | undefined): void;
+	/** How often it was to be saved meanwhile: each time, the visitor is led to what is wrong. */
+	refusals?: number;
 	/** What the API refused last, which is shown at its lines. */
 	problem?: ApiProblem | undefined;
 	/** Open at once, and not inside <details>. */
@@ -29,11 +40,17 @@ interface YamlPanelProps {
 
 /** The manifest that a form makes. Whoever writes or pastes another one changes the form. */
 export function YamlPanel({ isOpen = false, ...props }: YamlPanelProps) {
-	const [wasOpened, setOpened] = useState(isOpen);
+	const { unread, refusals = 0 } = props;
+	const [wasOpened, setOpened] = useState(isOpen || unread !== undefined);
+	const details = useRef<HTMLDetailsElement>(null);
+	useLayoutEffect(() => {
+		if (unread !== undefined && details.current) details.current.open = true;
+	}, [refusals]);
 	if (isOpen) return <Manifest {...props} />;
 	return (
 		<details
 			class="yaml"
+			ref={details}
 			onToggle={(event) => event.currentTarget.open && setOpened(true)}
 		>
 			<summary>{words.yaml}</summary>
@@ -49,10 +66,28 @@ function Manifest({
 	onDraft,
 	problem,
 	fixedName,
+	unread,
+	onUnread,
+	refusals = 0,
 }: YamlPanelProps) {
-	const written = useRef<Draft | undefined>(undefined);
-	const [text, setText] = useState(() => manifestOf(kind, draft, namespace));
-	const [problems, setProblems] = useState<ManifestProblem[]>([]);
+	const read = (next: string) => {
+		const found = readManifest(kind, next, namespace);
+		if ("problems" in found) return { notes: [], ...found, draft: undefined };
+		const isRenamed = fixedName !== undefined && fixedName !== found.draft.name;
+		const renamed = () => ({
+			message: words.renamed(fixedName!),
+			path: "name",
+			...lineAt(next, "name"),
+		});
+		return { ...found, problems: isRenamed ? [renamed()] : [] };
+	};
+	const written = useRef(unread === undefined ? undefined : draft);
+	const [text, setText] = useState(
+		() => unread ?? manifestOf(kind, draft, namespace),
+	);
+	const [problems, setProblems] = useState<ManifestProblem[]>(() =>
+		unread === undefined ? [] : read(unread).problems,
+	);
 	const [notes, setNotes] = useState<string[]>([]);
 	const described = useId();
 	useEffect(() => {
@@ -64,24 +99,15 @@ function Manifest({
 	}, [kind, draft, namespace]);
 	const change = (next: string) => {
 		setText(next);
-		const read = readManifest(kind, next, namespace);
-		const found = "problems" in read ? read.problems : renamed(read.draft);
-		setProblems(found);
-		setNotes("notes" in read ? read.notes : []);
-		if (found.length > 0 || !("draft" in read)) return;
-		written.current = read.draft;
-		onDraft?.(read.draft);
+		const found = read(next);
+		setProblems(found.problems);
+		setNotes(found.notes);
+		const isRead = found.draft && found.problems.length === 0;
+		onUnread?.(isRead ? undefined : next);
+		if (!isRead) return;
+		written.current = found.draft;
+		onDraft?.(found.draft!);
 	};
-	const renamed = ({ name }: Draft): ManifestProblem[] =>
-		fixedName === undefined || fixedName === name
-			? []
-			: [
-					{
-						message: words.renamed(fixedName),
-						path: "name",
-						...lineAt(text, "name"),
-					},
-				];
 	const ofApi = [...(problem?.fieldErrors ?? [])].map(([path, message]) => ({
 		path,
 		message: `${path}: ${message}`,
@@ -99,12 +125,16 @@ function Manifest({
 				label={words.yamlOf(kind)}
 				text={text}
 				problems={shown}
+				leadTo={refusals}
 				{...(onDraft && { onText: change })}
 			/>
 			<div aria-live="polite">
 				{problems.length > 0 && (
 					<>
-						<p class="error">{words.yamlProblems}</p>
+						<p class="error">
+							{refusals > 0 && `${words.notSaved} `}
+							{words.yamlProblems}
+						</p>
 						<ProblemLines problems={problems} />
 					</>
 				)}
@@ -150,11 +180,16 @@ function LazyEditor(props: EditorProps) {
 			() => setGone(true),
 		);
 	}, []);
+	const plain = useRef<HTMLTextAreaElement>(null);
+	useEffect(() => {
+		if (props.leadTo > 0) plain.current?.focus();
+	}, [props.leadTo, isGone]);
 	if (loaded) return <loaded.of {...props} />;
 	if (!isGone) return <Skeleton lines={8} />;
 	const { label, text, onText } = props;
 	return (
 		<textarea
+			ref={plain}
 			class="monospace"
 			rows={20}
 			aria-label={label}

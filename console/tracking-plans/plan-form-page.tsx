@@ -57,7 +57,7 @@ export function PlanForm({ original, initial, onSaved }: FormProps) {
 }
 
 function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
-	const { draft, onDraft, errorAt, isReadOnly } = form;
+	const { draft, onDraft, errorAt, isReadOnly, isUnread } = form;
 	const { spec } = draft;
 	const place = typePlace(draft);
 	const set = (path: string) => (text: string) =>
@@ -133,7 +133,7 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 			<div>
 				<h2>{words.schemas}</h2>
 				<p class="help">{words.schemasHelp}</p>
-				{!isReadOnly && <ApiCheck draft={draft} isNew={isNew} />}
+				{!isReadOnly && !isUnread && <ApiCheck draft={draft} isNew={isNew} />}
 			</div>
 		</>
 	);
@@ -145,6 +145,7 @@ function ApiCheck({ draft, isNew }: { draft: Draft; isNew: boolean }) {
 	useEffect(() => {
 		const leaving = new AbortController();
 		const { signal } = leaving;
+		setResult(undefined);
 		const timer = setTimeout(async () => {
 			if (draft.name === "") return;
 			setResult("checking");

@@ -150,7 +150,7 @@ describe.skipIf(noBrowser)("visitors of the console", () => {
 		await page.getByRole("link", { name: "shop", exact: true }).waitFor();
 	});
 
-	test("a session that ends while a form asks whether it may be left goes on, after the next sign-in, where the visitor went", async () => {
+	test("a session that ends while a form asks whether it may be left goes on, after the next sign-in, at the form and what is in it", async () => {
 		const { local } = editor;
 		const leaver = await openConsole(
 			...([local.namespace, ["tidemill-editor", "tidemill-viewer"]] as const),
@@ -178,9 +178,12 @@ describe.skipIf(noBrowser)("visitors of the console", () => {
 			);
 			await hands.fill("Token", token.trim());
 			await hands.press("Sign in");
+			await expectPage(page, "Edit shop");
+			const field = page.getByLabel("Display name");
+			expect(await field.inputValue()).toBe("Never saved");
+			await hands.press("Discard changes");
+			await hands.follow("Runs");
 			await expectPage(page, "Runs");
-			await hands.follow("Sources");
-			await expectPage(page, "Sources");
 			expect(complaints).toEqual([]);
 		} finally {
 			await leaver.close();
