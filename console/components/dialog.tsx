@@ -40,12 +40,13 @@ export function Dialog({
 	);
 }
 
-/** A button that asks for the name before it destroys, and says what is lost. */
+/** A button that asks before it takes something away, and says what is lost. */
 export function DeleteButton({
 	name,
 	loss,
 	label = words.delete,
 	title = words.deleteNamed(name),
+	asksName = true,
 	onDelete,
 }: {
 	name: string;
@@ -53,6 +54,8 @@ export function DeleteButton({
 	loss: ComponentChildren;
 	label?: string;
 	title?: string;
+	/** Whether the visitor must write the name: for what nothing brings back. */
+	asksName?: boolean;
 	/** Throws an {@link ApiProblem} if it can't be; the dialog shows it. */
 	onDelete(): Promise<void>;
 }) {
@@ -64,7 +67,7 @@ export function DeleteButton({
 			</button>
 			{isOpen && (
 				<DeleteDialog
-					{...{ name, loss, label, title, onDelete }}
+					{...{ name, loss, label, title, asksName, onDelete }}
 					onClose={() => setOpen(false)}
 				/>
 			)}
@@ -77,16 +80,18 @@ function DeleteDialog(props: {
 	loss: ComponentChildren;
 	label: string;
 	title: string;
+	asksName: boolean;
 	onDelete(): Promise<void>;
 	onClose(): void;
 }) {
-	const { name, loss, label, title, onDelete, onClose } = props;
+	const { name, loss, label, title, asksName, onDelete, onClose } = props;
 	const [typed, setTyped] = useState("");
 	const [problem, setProblem] = useState<ApiProblem>();
 	const [isBusy, setBusy] = useState(false);
+	const isSure = !asksName || typed === name;
 	const remove = async (event: Event) => {
 		event.preventDefault();
-		if (typed !== name || isBusy) return;
+		if (!isSure || isBusy) return;
 		setBusy(true);
 		try {
 			await onDelete();
@@ -102,12 +107,14 @@ function DeleteDialog(props: {
 			<form onSubmit={remove}>
 				<div class="loss">{loss}</div>
 				{problem && <ProblemBox problem={problem} />}
-				<TextField
-					label={words.typeName(name)}
-					value={typed}
-					onInput={setTyped}
-					autoComplete="off"
-				/>
+				{asksName && (
+					<TextField
+						label={words.typeName(name)}
+						value={typed}
+						onInput={setTyped}
+						autoComplete="off"
+					/>
+				)}
 				<div class="actions">
 					<button type="button" onClick={onClose}>
 						{words.cancel}
@@ -115,7 +122,7 @@ function DeleteDialog(props: {
 					<button
 						type="submit"
 						class="button-danger"
-						disabled={typed !== name || isBusy}
+						disabled={!isSure || isBusy}
 					>
 						{label}
 					</button>

@@ -81,8 +81,22 @@ export const sources = {
 	sendTest: "Send test event",
 	sent: (id: string) => `The event ${id} is accepted.`,
 	notSent: (why: string) => `The event wasn't accepted: ${why}`,
-	sendTestHelp: "A test event becomes a row of this source's tables.",
+	testRow: (tables: readonly string[]) =>
+		tables.length === 0
+			? "A test event is stored. No pipeline makes a row of it."
+			: `A test event becomes a row of ${tables.join(" and of ")}, unless a filter or a tracking plan keeps it out.`,
+	testRowSomewhere: "A test event becomes a row of this source's tables.",
+	tableOf: (table: string | undefined, pipeline: string) =>
+		table ? `${table} (pipeline ${pipeline})` : `the pipeline ${pipeline}`,
 	suspend: "Suspend",
+	suspendTitle: (name: string) => `Suspend ${name}?`,
+	lastHour: (count: string) => `In the last hour ${count} came.`,
+	lastHourCounts: (count: number, isAll: boolean) =>
+		count === 1
+			? "1 event"
+			: `${isAll ? "" : "more than "}${count.toLocaleString("en")} events`,
+	suspendLoss:
+		"From now on senders get 403, and nothing that they send is kept. Some send it again for hours or days; others give up, or switch the webhook off, which only they can switch on again.",
 	resume: "Resume",
 	suspendedNow: "The source refuses events until it is resumed.",
 	rotate: "New URL",
@@ -156,6 +170,7 @@ export const sources = {
 		Buffer: "received, and stored within a minute",
 		Bucket: "stored",
 	},
+	waitsForPipeline: "Waits until the pipeline's error is corrected",
 	loadStates: {
 		Loaded: "Loaded",
 		Waiting: "The next run loads it",

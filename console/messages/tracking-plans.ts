@@ -83,7 +83,8 @@ export const trackingPlans = {
 	noSources: "No source uses it yet.",
 	setFor: "Use it for the source",
 	set: "Set the plan",
-	setDone: (source: string) => `${source} is validated by this plan now.`,
+	setDone: (source: string, plan: string) =>
+		`${source} is validated by ${plan} now.`,
 	remove: "Stop using it",
 	removeFrom: (source: string) => `Stop using it for ${source}`,
 	removed: (source: string) => `${source} has no plan any more.`,

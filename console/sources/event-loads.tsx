@@ -1,3 +1,4 @@
+import { live } from "../api/changes.ts";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
 import type { EventReceipt } from "../generated/types.ts";
@@ -19,12 +20,7 @@ export function EventLoads({
 		<ul class="loads">
 			{loads.map(({ pipeline, table, state, run, loadedTime }) => (
 				<li key={pipeline}>
-					<StatusBadge
-						status={state}
-						label={
-							words.loadStates[state as keyof typeof words.loadStates] ?? state
-						}
-					/>{" "}
+					<LoadState pipeline={pipeline} state={state} />{" "}
 					<a href={href(`pipelines/${pipeline}`)}>{pipeline}</a>:{" "}
 					<code>{table}</code>
 					{run && (
@@ -43,4 +39,15 @@ export function EventLoads({
 			))}
 		</ul>
 	);
+}
+
+function LoadState({ pipeline, state }: Pick<EventLoad, "pipeline" | "state">) {
+	// No run of it begins until somebody has corrected it.
+	if (
+		state === "Waiting" &&
+		live("pipelines").get(pipeline)?.status === "Error"
+	)
+		return <StatusBadge status="Error" label={words.waitsForPipeline} />;
+	const label = words.loadStates[state as keyof typeof words.loadStates];
+	return <StatusBadge status={state} label={label ?? state} />;
 }

@@ -3,6 +3,7 @@ import { isReady, live, remember } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
+import { useLoaded } from "../api/use-loaded.ts";
 import { Conditions } from "../components/conditions.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
@@ -11,7 +12,7 @@ import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time, useMinutes } from "../components/time.tsx";
 import { toast } from "../components/toast.tsx";
-import type { Source, TestEventResult } from "../generated/types.ts";
+import type { EventList, Source, TestEventResult } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
@@ -116,27 +117,8 @@ function path(name: string): string {
 
 function Actions({ source }: { source: Source }) {
 	const { name, suspend = false, managedBy } = source;
-	const [isBusy, setBusy] = useState(false);
+	const [isBusy, act] = useAction();
 	if (!can("sources", "patch")) return null;
-	const act = async (action: () => Promise<void>) => {
-		if (isBusy) return;
-		setBusy(true);
-		try {
-			await action();
-		} catch (error) {
-			if (!(error instanceof ApiProblem)) throw error;
-			toast(error.message, "bad");
-		} finally {
-			setBusy(false);
-		}
-	};
-	const sendTest = async () => {
-		const { eventId, error } = await api.post<TestEventResult>(
-			`${path(name)}/test-event`,
-		);
-		if (eventId) toast(words.sent(eventId));
-		else toast(words.notSent(error?.message ?? ""), "bad");
-	};
 	const rotate = async () => {
 		const rotated = await api.post<Source>(`${path(name)}/rotate-url`);
 		remember("sources", rotated);
@@ -150,15 +132,6 @@ function Actions({ source }: { source: Source }) {
 		);
 	return (
 		<>
-			<button
-				type="button"
-				class="button-primary"
-				disabled={isBusy}
-				title={words.sendTestHelp}
-				onClick={() => void act(sendTest)}
-			>
-				{words.sendTest}
-			</button>
 			{can("sources", "update") && !managedBy && (
 				<button
 					type="button"
@@ -167,15 +140,25 @@ function Actions({ source }: { source: Source }) {
 					{words.edit}
 				</button>
 			)}
-			{!managedBy && (
-				<button
-					type="button"
-					disabled={isBusy}
-					onClick={() => void act(setSuspended)}
-				>
-					{suspend ? words.resume : words.suspend}
-				</button>
-			)}
+			{!managedBy &&
+				(suspend ? (
+					<button
+						type="button"
+						disabled={isBusy}
+						onClick={() => void act(setSuspended)}
+					>
+						{words.resume}
+					</button>
+				) : (
+					<DeleteButton
+						name={name}
+						label={words.suspend}
+						title={words.suspendTitle(name)}
+						loss={<SuspendLoss source={name} />}
+						asksName={false}
+						onDelete={setSuspended}
+					/>
+				))}
 			{source.webhookURL && (
 				<DeleteButton
 					name={name}
@@ -186,6 +169,79 @@ function Actions({ source }: { source: Source }) {
 				/>
 			)}
 		</>
+	);
+}
+
+/** Does one thing at a time, and says if it fails. */
+function useAction() {
+	const [isBusy, setBusy] = useState(false);
+	const act = async (action: () => Promise<void>) => {
+		if (isBusy) return;
+		setBusy(true);
+		try {
+			await action();
+		} catch (error) {
+			if (!(error instanceof ApiProblem)) throw error;
+			toast(error.message, "bad");
+		} finally {
+			setBusy(false);
+		}
+	};
+	return [isBusy, act] as const;
+}
+
+/** The API's largest page. */
+const countedAtMost = 1_000;
+
+function SuspendLoss({ source }: { source: string }) {
+	const { answer } = useLoaded(
+		(signal) => {
+			const from = new Date(Date.now() - 3_600_000).toISOString();
+			const query = { from, limit: countedAtMost };
+			return api.get<EventList>(`${path(source)}/events`, { query, signal });
+		},
+		[source],
+	);
+	const isAll = answer?.cursor === undefined;
+	return (
+		<>
+			<p role="status">
+				{answer &&
+					words.lastHour(words.lastHourCounts(answer.items.length, isAll))}
+			</p>
+			<p>{words.suspendLoss}</p>
+		</>
+	);
+}
+
+/** What it is for is said beside it: it becomes a row among those of senders. */
+function TestEvent({ source }: { source: string }) {
+	const [isBusy, act] = useAction();
+	const sendTest = async () => {
+		const { eventId, error } = await api.post<TestEventResult>(
+			`${path(source)}/test-event`,
+		);
+		if (eventId) toast(words.sent(eventId));
+		else toast(words.notSent(error?.message ?? ""), "bad");
+	};
+	const tables = [...live("pipelines").values()]
+		.filter(({ sourceRef }) => sourceRef.name === source)
+		.map(({ name, tableName }) => words.tableOf(tableName, name));
+	return (
+		<p>
+			<button
+				type="button"
+				disabled={isBusy}
+				onClick={() => void act(sendTest)}
+			>
+				{words.sendTest}
+			</button>{" "}
+			<span class="quiet">
+				{can("pipelines", "list")
+					? words.testRow(tables)
+					: words.testRowSomewhere}
+			</span>
+		</p>
 	);
 }
 
@@ -224,6 +280,7 @@ function WebhookURL({ source }: { source: Source }) {
 			)}
 			{where && <p>{words.paste(where)}</p>}
 			{suspend && <p>{words.suspendedNow}</p>}
+			{can("sources", "patch") && <TestEvent source={source.name} />}
 			<p role="status">
 				{!hasEvents ? (
 					<StatusBadge status="Waiting" label={words.waiting} />

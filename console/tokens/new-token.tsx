@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { ApiProblem, fieldError } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { CodeBlock } from "../components/code-block.tsx";
@@ -92,6 +92,12 @@ export function NewToken() {
 }
 
 function Issued({ token: { name, token = "" } }: { token: IssuedToken }) {
+	const [isDone, setDone] = useState(false);
+	useUnsaved(!isDone);
+	// After the question above is gone, so that the page may be left.
+	useEffect(() => {
+		if (isDone) void navigate("tokens");
+	}, [isDone]);
 	const apiUrl = new URL("../v1", document.baseURI).href;
 	return (
 		<Page title={words.madeTitle(name)} parents={[["tokens", words.title]]}>
@@ -108,7 +114,7 @@ function Issued({ token: { name, token = "" } }: { token: IssuedToken }) {
 				<button
 					type="button"
 					class="button-primary"
-					onClick={() => void navigate("tokens")}
+					onClick={() => setDone(true)}
 				>
 					{words.done}
 				</button>

@@ -104,17 +104,26 @@ function Users({
 	const source = others.find(({ name }) => name === chosen);
 	const before = source && planNameOf(source);
 	const mayChange = can("sources", "patch");
-	const change = async (name: string, to: string | null) => {
+	const change = async (
+		name: string,
+		to: string | null,
+		from: string | null,
+		isUndone = false,
+	) => {
 		setProblem(undefined);
 		try {
 			await api.patch(`sources/${encodeURIComponent(name)}`, {
 				webhook: { trackingPlanRef: to === null ? null : { name: to } },
 			});
-			toast(to === null ? words.removed(name) : words.setDone(name));
+			const undo = () => void change(name, from, to, true);
+			const text = to === null ? words.removed(name) : words.setDone(name, to);
+			toast(text, "good", isUndone ? undefined : undo);
 			setChosen("");
 		} catch (error) {
 			if (!(error instanceof ApiProblem)) throw error;
-			setProblem(error);
+			// Who undoes may be on another page by then.
+			if (isUndone) toast(error.message, "bad");
+			else setProblem(error);
 		}
 	};
 	return (
@@ -132,7 +141,7 @@ function Users({
 									type="button"
 									class="button-small"
 									aria-label={words.removeFrom(name)}
-									onClick={() => void change(name, null)}
+									onClick={() => void change(name, null, plan)}
 								>
 									{words.remove}
 								</button>
@@ -147,7 +156,8 @@ function Users({
 					class="set-plan"
 					onSubmit={(event) => {
 						event.preventDefault();
-						if (source && !source.managedBy) void change(source.name, plan);
+						if (source && !source.managedBy)
+							void change(source.name, plan, before ?? null);
 					}}
 				>
 					<SourceField
