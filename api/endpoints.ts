@@ -310,7 +310,7 @@ const rows: EndpointRow[] = [
 		route: "GET /v1/runs",
 		summary: "List runs",
 		handler: listRuns,
-		query: [...Object.keys(runFilters), ...listParameters],
+		query: [...Object.keys(runFilters), "from", "to", ...listParameters],
 		answers: ok("A page of runs.", "RunList"),
 		errors: [410],
 	},

@@ -29,7 +29,7 @@ function runs(count: number) {
 			};
 		},
 	} as unknown as KubeClient;
-	const list = async (query: { limit?: string; cursor?: string }) => {
+	const list = async (query: Record<string, string>) => {
 		const listed = { client, kind: runKind, namespace: "shop" };
 		const { items, ...rest } = await newestFirst<Run>(
 			listed,
@@ -106,5 +106,44 @@ test("a list that has grown beyond 1,000 between two pages begins again", async 
 	const { list } = runs(1_001);
 	await expect(list({ cursor: "newest:MjA" })).rejects.toMatchObject({
 		code: "CursorExpired",
+	});
+});
+
+test("a time has its objects newest first, over all pages, however many there are", async () => {
+	const { items, list, limits } = runs(3_000);
+	const times = items.map(({ metadata }) => metadata.creationTimestamp).sort();
+	const [from, to] = [times[1_200]!, times[1_542]!];
+	const names: string[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const found = await list({
+			...{ from, to, limit: "100" },
+			...(cursor && { cursor }),
+		});
+		expect(found.total).toBe(343);
+		names.push(...found.names);
+		({ cursor } = found);
+		if (cursor === undefined) break;
+	}
+	const wanted = items
+		.map(({ metadata }) => metadata)
+		.filter(({ creationTimestamp: at }) => from <= at && at <= to)
+		.map(({ name }) => name);
+	expect(names).toEqual(wanted.sort());
+	expect(Math.max(...limits.map((limit) => limit!))).toBe(500);
+});
+
+test("a date is the whole UTC date, and half a date is refused", async () => {
+	const { items, list } = runs(3_000);
+	const date = items[1_500]!.metadata.creationTimestamp.slice(0, 10);
+	const { total } = await list({ from: date, to: date });
+	expect(total).toBe(
+		items.filter(({ metadata }) => metadata.creationTimestamp.startsWith(date))
+			.length,
+	);
+	await expect(list({ from: "2026-03" })).rejects.toMatchObject({
+		details: [{ path: "from" }],
+	});
+	await expect(list({ from: date, cursor: "2" })).rejects.toMatchObject({
+		details: [{ path: "cursor" }],
 	});
 });

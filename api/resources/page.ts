@@ -10,7 +10,7 @@ import {
 } from "../../packages/kube/resource.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
-import { isDnsLabel } from "../http/query.ts";
+import { instantOf, isDnsLabel } from "../http/query.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
@@ -170,7 +170,10 @@ function requireValue(
 /** More objects come in the order of their names: the apiserver has no other, and sorting needs all of them. */
 const newestBound = maxPageSize;
 
-/** One page of a list, newest first if there are at most {@link newestBound} objects. */
+/**
+ * One page of a list, newest first if there are at most {@link newestBound} objects, or if `from` or `to` limit when they were
+ * created.
+ */
 export async function newestFirst<T extends KubeObject>(
 	listed: Listed<T>,
 	query: ApiRequest["query"],
@@ -178,6 +181,8 @@ export async function newestFirst<T extends KubeObject>(
 ): Promise<Page<object>> {
 	const size = sizeOf(query.limit);
 	const after = ageIn(query.cursor);
+	if (query.from !== undefined || query.to !== undefined)
+		return newestWithin(listed, query, size, after, view);
 	if (query.cursor !== undefined && after === undefined)
 		return page(listed, query, view);
 	const { all, first } = await readAll(listed);
@@ -199,6 +204,38 @@ export async function newestFirst<T extends KubeObject>(
 		items: items.map(view),
 		...(left.length > size && { cursor: cursorAfter(items.at(-1)!) }),
 		total: all.length,
+	};
+}
+
+/** Reads all, since the apiserver selects no time, and holds no more than what it answers and the page that it is at. */
+async function newestWithin<T extends KubeObject>(
+	listed: Listed<T>,
+	{ from = "0001-01-01", to = "9999-12-31", cursor }: ApiRequest["query"],
+	size: number,
+	after: string | undefined,
+	view: (object: T) => object,
+): Promise<Page<object>> {
+	if (cursor !== undefined && after === undefined)
+		throw refusedBy(undefined, cursor);
+	const [first, last] = [instantOf("from", from), instantOf("to", to)];
+	let found: T[] = [];
+	let total = 0;
+	for await (const items of readPages(listed)) {
+		const within = items.filter(({ metadata: { creationTimestamp } }) => {
+			const created = new Date(creationTimestamp!).toISOString();
+			return first <= created && created <= last;
+		});
+		total += within.length;
+		found = [...found, ...within]
+			.filter((one) => after === undefined || ageOf(one) < after)
+			.sort((a, b) => (ageOf(a) < ageOf(b) ? 1 : -1))
+			.slice(0, size + 1);
+	}
+	const items = found.slice(0, size);
+	return {
+		items: items.map(view),
+		...(found.length > size && { cursor: cursorAfter(items.at(-1)!) }),
+		total,
 	};
 }
 

@@ -85,9 +85,10 @@ export const runFilters: Record<string, ListFilter> = {
 		field: "status.phase",
 		values: ["Pending", "Running", "Succeeded", "Failed", "Cancelled"],
 	},
+	trigger: { field: "status.trigger", values: ["Schedule", "API", "Manual"] },
 };
 
-/** `GET /v1/runs`, newest first. With `?pipeline=`, only those of one pipeline. */
+/** `GET /v1/runs`, newest first. With `?pipeline=`, only those of one pipeline; with `?from=` and `?to=`, those of a time. */
 export const listRuns: Handler = ({ client, account: namespace, query }) => {
 	const selectors = selectorsOf(runFilters, query);
 	const runs = { client, kind: runKind, namespace, selectors };

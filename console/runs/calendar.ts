@@ -72,10 +72,3 @@ export function monthIn(text: string | undefined, now: number): string {
 		? text
 		: new Date(now).toISOString().slice(0, 7);
 }
-
-/** What a day is called for who doesn't see it: its worst first. */
-export function dayStatus({ counts }: CalendarDay): string | undefined {
-	return ["Failed", "Running", "Pending", "Cancelled", "Succeeded"].find(
-		(status) => counts[status],
-	);
-}

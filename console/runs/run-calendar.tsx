@@ -6,7 +6,6 @@ import { runs as words } from "../messages/runs.ts";
 import { href, setQuery } from "../router/navigation.ts";
 import {
 	type CalendarDay,
-	dayStatus,
 	monthBeside,
 	monthIn,
 	monthOf,
@@ -14,7 +13,7 @@ import {
 } from "./calendar.ts";
 import { mergedRuns, type RunFilter } from "./run-list.ts";
 
-/** The API's largest page. It sorts no more Runs than that, so who wants a month of more has to count all of them. */
+/** The API's largest page. */
 const pageSize = 1_000;
 /** A tab may make ten requests in a minute. */
 const pagesOfClick = 9;
@@ -29,7 +28,12 @@ export function RunCalendar({
 }) {
 	const month = monthIn(wanted, Date.now());
 	const { pipeline, status } = filter;
-	const read = usePages<RunView>("runs", { pipeline, status }, pageSize);
+	const dates = monthOf(month, []).flat();
+	const query = {
+		...{ pipeline, status },
+		...{ from: dates[0]!.date, to: dates.at(-1)!.date },
+	};
+	const read = usePages<RunView>("runs", query, pageSize);
 	const { items: runs, hasMore, total, more, problem, isLoading, retry } = read;
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
 	const counted = mergedRuns(runs, newest, filter);
@@ -93,15 +97,17 @@ export function RunCalendar({
 function Day({ day, filter }: { day: CalendarDay; filter: RunFilter }) {
 	const { date, runs, counts } = day;
 	const number = <span class="day">{Number(date.slice(8))}</span>;
-	const worst = dayStatus(day);
-	if (runs === 0 || worst === undefined) return number;
-	const text = Object.entries(counts)
+	if (runs === 0) return number;
+	const counted = Object.entries(counts).sort(([, a], [, b]) => b - a);
+	const text = counted
 		.map(([status, count]) => `${count} ${status}`)
 		.join(", ");
 	return (
 		<a href={href("runs", { ...filter, date })}>
 			{number}
-			<StatusBadge status={worst} label={String(runs)} />
+			{counted.map(([status, count]) => (
+				<StatusBadge key={status} status={status} label={String(count)} />
+			))}
 			<span class="visually-hidden"> {words.dayRuns(date, text)}</span>
 		</a>
 	);

@@ -26,7 +26,7 @@ export function RunTable({
 	date?: string | undefined;
 }) {
 	const { pipeline } = filter;
-	const query = { pipeline, status: filter.status };
+	const query = { pipeline, status: filter.status, from: date, to: date };
 	const read = usePages<RunView>("runs", query, pageSize);
 	const { items: runs, hasMore, more, problem, isLoading, retry } = read;
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
@@ -39,7 +39,7 @@ export function RunTable({
 		<>
 			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{rows.length === 0 ? (
-				!problem && empty
+				!problem && !hasMore && empty
 			) : (
 				<DataTable
 					caption={pipeline === "" ? words.allRuns : words.runsOf(pipeline)}
