@@ -163,4 +163,28 @@ describe.skipIf(noBrowser)("before something is lost", () => {
 		]);
 		await page.unrouteAll({ behavior: "ignoreErrors" });
 	});
+
+	test("a day of which some runs failed shows how many failed and how many didn't", async () => {
+		const { page, open } = visitor;
+		const run = (n: number) => ({
+			...{ name: `orders-${n}`, pipeline: "orders" },
+			status: n < 20 ? "Failed" : "Succeeded",
+			createTime: "2026-03-01T10:00:00Z",
+		});
+		await page.route(/\/v1\/runs\?/, (route) => {
+			const { searchParams } = new URL(route.request().url());
+			const isMonth =
+				searchParams.get("from") === "2026-02-23" &&
+				searchParams.get("to") === "2026-04-05";
+			const items = isMonth
+				? Array.from({ length: 343 }, (_, n) => run(n))
+				: [];
+			return route.fulfill({ json: { items } });
+		});
+		await open("runs?view=calendar&month=2026-03");
+		const day = page.getByRole("link", { name: "2026-03-01" });
+		await day.waitFor();
+		expect(await day.locator(".badge").allInnerTexts()).toEqual(["323", "20"]);
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+	});
 });
