@@ -38,6 +38,10 @@ const pod = {
 	metadata: { name: "orders-1-pod", creationTimestamp: "2026-01-01T00:00:00Z" },
 	status: { phase: "Running" },
 };
+const largeSource = {
+	metadata: { name: "large", uid: "1" },
+	spec: { displayName: "x".repeat(16_000_000) },
+};
 let log: PassThrough;
 
 /** An apiserver that knows the tokens that begin with "valid". */
@@ -56,7 +60,10 @@ function clientOf(token: string): KubeClient {
 			return { status: { userInfo: { username, groups } } };
 		},
 		rawText: async () => "ok",
-		list: async () => ({ items: [pod], metadata: {} }),
+		list: async () => ({
+			items: token.includes("large") ? [largeSource] : [pod],
+			metadata: {},
+		}),
 		rawStream: async () => log,
 		get: async () => run,
 		create: async (_kind: unknown, object: object) => object,
@@ -79,7 +86,11 @@ beforeEach(() => {
 		rateLimit: { limit: 120, windowMs, now: () => 0 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
-		connections: { ...usualLimits, maxConnections: mostUnderSiege },
+		connections: {
+			...usualLimits,
+			maxConnections: mostUnderSiege,
+			maxLargeBytes: 50_000_000,
+		},
 		log: logger,
 		stopping: new AbortController().signal,
 	});
@@ -261,6 +272,30 @@ test.each([
 		}
 	},
 );
+
+test("answers that nobody reads take half of the room for them; another account's are sent, and small ones, and all once they are gone", async () => {
+	await api.listen({ host: "127.0.0.1", port: 0 });
+	const { port } = api.server.address() as AddressInfo;
+	const unread = connect({ port, host: "127.0.0.1" });
+	try {
+		unread.write(
+			"GET /v1/sources HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer valid-large\r\n\r\n",
+		);
+		// Its beginning, which isn't taken.
+		await once(unread, "readable");
+		const status = async (token: string) => (await get(token)).statusCode;
+		expect(await status("valid-large")).toBe(429);
+		expect(await status("valid-large~bakery")).toBe(200);
+		expect(await status("valid")).toBe(200);
+		unread.destroy();
+		await vi.waitFor(
+			async () => expect(await status("valid-large")).toBe(200),
+			{ timeout: 60_000, interval: 100 },
+		);
+	} finally {
+		unread.destroy();
+	}
+});
 
 test("a followed log may be silent for as long as it likes", async () => {
 	await api.listen({ host: "127.0.0.1", port: 0 });

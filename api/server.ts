@@ -98,7 +98,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		options.clientFor,
 		new RateLimit(options.rateLimit),
 	);
-	const openRequests = new OpenRequests(connections.maxConnections);
+	const openRequests = new OpenRequests(connections, maxBodyBytes);
 	const authentications = new WeakMap<FastifyRequest, Authentication>();
 	const authenticate = (
 		request: FastifyRequest,
@@ -133,10 +133,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		if (rate.isExceeded) throw rateLimited(rate, isAuthenticated);
 		if (!isAuthenticated) return;
 		const { identity } = authentication.requireIdentity();
-		const close = openRequests.open(rateSubjectOf(identity));
-		if (reply.raw.closed) close();
-		else reply.raw.once("close", close);
+		openRequests.open(request, reply, rateSubjectOf(identity));
 	});
+	openRequests.countAnswers(api);
 	for (const endpoint of endpoints) serve(api, endpoint, identityOf, options);
 	serveDocumentation(api, endpoints);
 	visitors?.serve(api, {

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { type Destination, destinationKind } from "../crds/generated/types.ts";
 import { managedByApi } from "../crds/labels.ts";
+import {
+	AnswerTooLong,
+	type KubeClient,
+	type ListOptions,
+} from "../packages/kube/client/client.ts";
 import { storedObjects } from "../test/support/doubles/stored-objects.ts";
 import { bigQueryOf } from "../test/support/examples/resource-examples.ts";
 import { readApiSecret } from "./api-secret.ts";
@@ -29,14 +34,20 @@ async function read(
 	const { client } = storedObjects(
 		stored.map((object) => [destinationKind, object]),
 	);
+	const state = await readApiSecret(contextOf(labels, known, client), key);
+	return state?.referrers;
+}
+
+const key = { namespace: "shop", name: "lake-key-1" };
+
+function contextOf(
+	labels: Record<string, string>,
+	known: Destination[],
+	client: KubeClient,
+) {
 	const use = { "tidemill.dev/use": "true" };
-	const secret = {
-		metadata: {
-			...{ name: "lake-key-1", namespace: "shop" },
-			labels: { ...use, ...labels },
-		},
-	};
-	const context = {
+	const secret = { metadata: { ...key, labels: { ...use, ...labels } } };
+	return {
 		client,
 		informers: {
 			secrets: { get: () => secret },
@@ -44,11 +55,6 @@ async function read(
 			destinations: { list: () => known },
 		},
 	} as unknown as Parameters<typeof readApiSecret>[0];
-	const state = await readApiSecret(context, {
-		namespace: "shop",
-		name: "lake-key-1",
-	});
-	return state?.referrers;
 }
 
 test("a Destination that refers to a Secret is its plain owner, even one that memory lacks", async () => {
@@ -56,6 +62,40 @@ test("a Destination that refers to a Secret is its plain owner, even one that me
 	expect(await read(managedByApi, { known, stored: [] })).toEqual([lake]);
 	expect(await read(managedByApi, { known: [], stored })).toEqual([lake]);
 	expect(await read(managedByApi, { known: [], stored: [] })).toEqual([]);
+});
+
+test("the resources of a namespace are asked for in bounded pages, however large people have made them", async () => {
+	const objects = Array.from({ length: 40 }, (_, n) => ({
+		...destination(),
+		metadata: { name: `lake-${n}`, namespace: "shop", uid: `u-${n}` },
+		text: "x".repeat(800_000),
+	}));
+	let longest = 0;
+	const client = {
+		list: async (
+			{ kind }: { kind: string },
+			{
+				limit = 1_000,
+				continue: from = "0",
+				maxLength = Infinity,
+			}: ListOptions,
+		) => {
+			if (kind !== "Destination") return { items: [], metadata: {} };
+			const next = Number(from) + limit;
+			const items = objects.slice(Number(from), next);
+			const length = items.reduce((sum, { text }) => sum + text.length, 0);
+			if (length > maxLength) throw new AnswerTooLong("/");
+			longest = Math.max(longest, length);
+			return {
+				items,
+				metadata: next < objects.length ? { continue: String(next) } : {},
+			};
+		},
+	};
+	const context = contextOf(managedByApi, [], client as unknown as KubeClient);
+	const state = await readApiSecret(context, key);
+	expect(state?.referrers).toHaveLength(40);
+	expect(longest).toBeLessThan(3_000_000);
 });
 
 test("a Secret that a person made is never owned or removed", async () => {

@@ -31,7 +31,9 @@ import {
 	type OwnerReference,
 	type ResourceKind,
 } from "../packages/kube/resource.ts";
+import { listAll } from "../packages/kube/watch/reflector.ts";
 import type { OperatorContext } from "./reconcile/context.ts";
+import { heldDestination, ownKind } from "./reconcile/held.ts";
 import { secretNamesOf } from "./reconcile/informers.ts";
 import { secretNames } from "./source/routes/authorization.ts";
 
@@ -149,9 +151,10 @@ export async function readApiSecret(
 	);
 	if (known.length > 0) return { secret, referrers: known };
 	// Without a referrer the Secret may be removed, and memory lags behind. So the apiserver is asked.
+	const scope = { namespace };
 	const [storedSources, storedDestinations] = await Promise.all([
-		client.list<Source>(sourceKind, { namespace }),
-		client.list<Destination>(destinationKind, { namespace }),
+		listAll(client, sourceKind, scope, ownKind<Source>),
+		listAll(client, destinationKind, scope, heldDestination),
 	]);
 	return {
 		secret,

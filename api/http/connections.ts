@@ -18,6 +18,8 @@ export interface ConnectionLimits {
 	checkEveryMs: number;
 	/** At once. */
 	maxConnections: number;
+	/** Bytes of large bodies and answers that are under way: one account alone may have half. */
+	maxLargeBytes: number;
 }
 
 export const usualLimits: ConnectionLimits = {
@@ -29,6 +31,7 @@ export const usualLimits: ConnectionLimits = {
 	silenceMs: 120_000,
 	checkEveryMs,
 	maxConnections: 10_000,
+	maxLargeBytes: 128 * 1024 ** 2,
 };
 
 /** The server options that give every phase of a connection a deadline, so that a slow client holds nothing for long. */

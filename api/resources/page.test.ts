@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { sourceKind } from "../../crds/generated/types.ts";
 import {
+	AnswerTooLong,
 	KubeApiError,
 	type KubeClient,
 	type ListOptions,
@@ -11,9 +12,7 @@ import { page } from "./page.ts";
 test("a page has 100 items by default, and no cursor if it is the last", async () => {
 	const { client, lists } = listing();
 	expect(await pageOf(client, {})).toEqual({ items: ["a", "b"], total: 2 });
-	expect(lists).toEqual([
-		{ namespace: "shop", limit: 100, continue: undefined },
-	]);
+	expect(lists).toMatchObject([{ namespace: "shop", limit: 100 }]);
 });
 
 test("the first page has the total where the apiserver counts what is left", async () => {
@@ -82,6 +81,39 @@ test("only two pages of more than 100 are read at once", async () => {
 	};
 	expect(await read("101")).toBe(2);
 	expect(await read("100")).toBe(5);
+});
+
+test("objects that are too large for one page come in several, none is left out, and one alone comes whole", async () => {
+	const objects = Array.from({ length: 40 }, (_, n) => ({
+		metadata: { name: `s-${n}` },
+		text: "x".repeat(n === 30 ? 20_000_000 : 1_500_000),
+	}));
+	let longest = 0;
+	const client = {
+		list: async (
+			_: unknown,
+			{ limit = 0, continue: from = "0", maxLength = Infinity }: ListOptions,
+		) => {
+			const next = Number(from) + limit;
+			const items = objects.slice(Number(from), next);
+			const length = items.reduce((sum, { text }) => sum + text.length, 0);
+			if (length > maxLength) throw new AnswerTooLong("/");
+			if (items.length > 1) longest = Math.max(longest, length);
+			return {
+				items,
+				metadata: next < objects.length ? { continue: String(next) } : {},
+			};
+		},
+	} as unknown as KubeClient;
+	const names: string[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const found = await pageOf(client, { ...(cursor && { cursor }) });
+		names.push(...found.items);
+		({ cursor } = found);
+		if (cursor === undefined) break;
+	}
+	expect(names).toEqual(objects.map(({ metadata }) => metadata.name));
+	expect(longest).toBeLessThanOrEqual(16 * 1024 ** 2);
 });
 
 test("a cursor that isn't one is refused by name, without what it decodes to", async () => {

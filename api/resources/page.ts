@@ -1,5 +1,6 @@
 import { FairLimit } from "../../packages/fair/fair-limit.ts";
 import {
+	AnswerTooLong,
 	hasReason,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
@@ -18,6 +19,13 @@ export const defaultPageSize = 100;
 const pageSize = 500;
 /** A page of 1,000 needs about 10 MB while it is read. This bounds the memory. */
 const largePages = new FairLimit({ atOnce: 2 });
+/**
+ * Of a page's text, which is in memory several times over while it is answered. A hundred objects that are as large as etcd takes would
+ * have 150 MB: a page that is longer has fewer objects.
+ */
+const maxPageLength = 16 * 1024 ** 2;
+/** Of a page that waits for no others. */
+const maxSmallLength = 1024 ** 2;
 
 /** Which objects of an account. */
 interface Listed<T extends KubeObject> {
@@ -44,18 +52,16 @@ export async function page<T extends KubeObject>(
 	return { ...rest, items: items.map(view) };
 }
 
-/** One page of objects as the apiserver has them. */
+/** One page of objects as the apiserver has them: fewer than `size`, and a cursor, if so many are too large for one page. */
 export async function readPage<T extends KubeObject>(
 	{ client, kind, namespace, selectors }: Listed<T>,
 	size: number,
 	cursor?: string,
 ): Promise<Page<T>> {
-	const read = async () => {
+	const read = async (limit: number, maxLength: number | undefined) => {
 		const { items, metadata } = await client
 			.list<T>(kind, {
-				namespace,
-				limit: size,
-				continue: cursor,
+				...{ namespace, limit, continue: cursor, maxLength },
 				...selectors,
 			})
 			.catch((error) => {
@@ -73,7 +79,21 @@ export async function readPage<T extends KubeObject>(
 				left !== undefined && { total: items.length + left }),
 		};
 	};
-	return size > defaultPageSize ? largePages.run(namespace, read) : read();
+	const unlessTooLong = (limit: number, maxLength: number) =>
+		read(limit, limit > 1 ? maxLength : undefined).catch((error) => {
+			if (!(error instanceof AnswerTooLong)) throw error;
+		});
+	const small =
+		size <= defaultPageSize && (await unlessTooLong(size, maxSmallLength));
+	return (
+		small ||
+		largePages.run(namespace, async () => {
+			for (let limit = size; ; limit = Math.ceil(limit / 4)) {
+				const found = await unlessTooLong(limit, maxPageLength);
+				if (found) return found;
+			}
+		})
+	);
 }
 
 /** All objects, a page at a time. */

@@ -36,7 +36,7 @@ test("a Pod that is removed between the list and its log leaves the kept log", a
 	};
 	const client = {
 		get: async () => run,
-		list: async () => ({ items: [pod] }),
+		list: async () => ({ items: [pod], metadata: {} }),
 		rawText: async () => {
 			throw new KubeApiError(404, { reason: "NotFound" });
 		},

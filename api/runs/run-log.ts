@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { label } from "../../crds/labels.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { kinds } from "../../packages/kube/kinds.ts";
+import { kinds, type Pod } from "../../packages/kube/kinds.ts";
 import { resourcePath } from "../../packages/kube/resource.ts";
+import { listAll } from "../../packages/kube/watch/reflector.ts";
 
 /** The progress of a Run, from the last log line that has these fields (load writes one a second). */
 export interface RunProgress {
@@ -56,10 +57,8 @@ export async function jobLogPath(
 	run: string,
 	podLabel: string = label.run,
 ): Promise<string | undefined> {
-	const { items } = await client.list(kinds.pod, {
-		namespace: account,
-		labelSelector: `${podLabel}=${run}`,
-	});
+	const scope = { namespace: account, labelSelector: `${podLabel}=${run}` };
+	const { items } = await listAll(client, kinds.pod, scope, startedWhen);
 	const latest = items
 		.filter(({ status }) => status?.phase !== "Pending")
 		.sort((a, b) =>
@@ -71,6 +70,15 @@ export async function jobLogPath(
 	return (
 		latest && resourcePath(kinds.pod, account, latest.metadata.name, "log")
 	);
+}
+
+/** Who may create Pods can make one of this label as large as etcd takes. */
+function startedWhen({ metadata, status }: Pod): Pod {
+	const { name, creationTimestamp } = metadata;
+	return {
+		metadata: { name, creationTimestamp },
+		status: { phase: status?.phase },
+	} as Pod;
 }
 
 export function lastLines(

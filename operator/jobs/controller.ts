@@ -21,7 +21,9 @@ import {
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
+import { listAll } from "../../packages/kube/watch/reflector.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
+import { podParts } from "../reconcile/held.ts";
 import { ArchiveQuestions, isQuestion } from "../reconcile/questions.ts";
 import { createResourceLoop } from "../reconcile/resource-loop.ts";
 import type { NotPermittedReport } from "../reconcile/while-permitted.ts";
@@ -232,7 +234,8 @@ export async function podsOfJob(
 	const { namespace, uid } = job.metadata;
 	if (!isOver(job)) return known.ofJob(uid!);
 	// The Pods have the result, and memory may know the end of the Job before theirs.
-	const { items } = await client.list(kinds.pod, { namespace, labelSelector });
+	const scope = { namespace, labelSelector };
+	const { items } = await listAll(client, kinds.pod, scope, podParts);
 	return items.filter((pod) => isControlledBy(pod, uid));
 }
 

@@ -57,7 +57,15 @@ test("of a Job's template that is longer than anybody needs, only its length and
 
 test("of what is others' too, few owners are held and nothing else but metadata", () => {
 	const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "p" };
-	const ownerReferences = Array.from({ length: 1_000 }, () => owner);
+	// Kubernetes bounds none of an owner's texts.
+	const huge = ["apiVersion", "kind", "name", "uid"].map((text) => ({
+		...owner,
+		[text]: "x".repeat(100_000),
+	}));
+	const ownerReferences = [
+		...huge,
+		...Array.from({ length: 1_000 }, () => owner),
+	];
 	const object = {
 		metadata: { ...metadata, ownerReferences },
 		data: { a: "b" },

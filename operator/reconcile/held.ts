@@ -1,4 +1,5 @@
 import type {
+	Destination,
 	Operation,
 	PodTemplate,
 	TrackingPlan,
@@ -20,6 +21,8 @@ const annotations = new Set<string>(Object.values(annotation));
 const maxLength = 4_096;
 /** Of an object's owners: more than one is rare. */
 const maxOwners = 16;
+/** Of one, in characters of JSON. Kubernetes bounds none of its texts, and no object that exists needs more. */
+const maxOwnerLength = 1_024;
 
 /** Of a kind of Tidemill's own: without labels and annotations that are other programs'. */
 export function ownKind<T extends KubeObject>(object: T): T {
@@ -52,6 +55,9 @@ export function withTemplate<F extends string>(field: F) {
 	};
 }
 
+/** A Destination as memory has it. */
+export const heldDestination = withTemplate("checkTemplate")<Destination>;
+
 /** Of a template, what a Job that is under way is followed by. */
 function limitsOf(template: object = {}) {
 	const { retries, activeDeadlineSeconds } =
@@ -69,7 +75,9 @@ export function metadataAlone<T extends KubeObject>({ metadata }: T): T {
 			creationTimestamp,
 			...(deletionTimestamp && { deletionTimestamp }),
 			...(ownerReferences && {
-				ownerReferences: ownerReferences.slice(0, maxOwners),
+				ownerReferences: ownerReferences
+					.filter((owner) => JSON.stringify(owner).length <= maxOwnerLength)
+					.slice(0, maxOwners),
 			}),
 			...marksOf(metadata),
 		},

@@ -39,6 +39,7 @@ import {
 } from "../../packages/kube/watch/informer.ts";
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import {
+	heldDestination,
 	metadataAlone,
 	operationOutline,
 	ownKind,
@@ -78,7 +79,7 @@ export function createInformers(
 	};
 	const sources = withSourceLookups(follow<Source>(sourceKind));
 	const destinations = withDestinationLookups(
-		follow<Destination>(destinationKind, withTemplate("checkTemplate")),
+		follow<Destination>(destinationKind, heldDestination),
 	);
 	const pipelines = withPipelineLookups(
 		follow<Pipeline>(pipelineKind, withTemplate("runTemplate")),

@@ -22,9 +22,14 @@ export class FairRoom {
 		const own = this.takenBy(owner) + size;
 		const total = this.#total + size;
 		if (own > this.#room - total) return false;
-		this.#total = total;
-		this.#taken.set(owner, own);
+		this.takeAnyway(owner, size);
 		return true;
+	}
+
+	/** Of what is there already, so that others' shares are right. */
+	takeAnyway(owner: string, size: number): void {
+		this.#total += size;
+		this.#taken.set(owner, this.takenBy(owner) + size);
 	}
 
 	giveBack(owner: string, size: number): void {

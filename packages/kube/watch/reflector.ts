@@ -110,7 +110,11 @@ const watchBackoff = { baseMs: 200, maxMs: 30_000 };
 /** Bookmarks come about once a minute (k8s.io/apiserver cacher), so this much silence means a dead connection. */
 const silenceMs = 150_000;
 
-async function listAll<T extends KubeObject>(
+/**
+ * All objects of a scope, in pages that are bounded in bytes: whoever may write them may make each as large as etcd takes.
+ * @param kept what to hold of each.
+ */
+export async function listAll<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
 	scope: ListScope,
