@@ -25,7 +25,7 @@ import {
 /** The kinds and roles that all releases share. */
 const withoutShared = ["--set=crds.enabled=false,rbac.createRoles=false"];
 const sharedNames =
-	/^(CustomResourceDefinition \w+\.tidemill\.dev|(Mutating|Validating)AdmissionPolicy(Binding)? tidemill-crds|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-roles)$/;
+	/^(CustomResourceDefinition \w+\.tidemill\.dev|(Mutating|Validating)AdmissionPolicy(Binding)? tidemill-crds|ClusterRole tidemill-(viewer|editor|eraser|log-reader|runner|admin)|ValidatingAdmissionPolicy(Binding)? tidemill-(roles|claims))$/;
 
 describe.each<[string, [string, string], [string, string]]>([
 	[

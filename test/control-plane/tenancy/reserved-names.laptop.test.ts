@@ -6,6 +6,7 @@ import {
 	type Run,
 	runKind,
 } from "../../../crds/generated/types.ts";
+import { operatorLeaseLabels } from "../../../crds/installation-claims.ts";
 import { newRun } from "../../../crds/run.ts";
 import type { KubeClient } from "../../../packages/kube/client/client.ts";
 import { loadCluster } from "../../../packages/kube/client/cluster.ts";
@@ -341,4 +342,45 @@ test("nobody but the operator, and who restores a cluster, writes the keys of a 
 		),
 	).rejects.toMatchObject(refused);
 	await change({ metadata: { annotations: { note: "kept" } } });
+});
+
+test("nobody but an operator claims namespaces for an installation, by a Lease that operators would believe", async () => {
+	const refused = { status: 403, message: expect.stringMatching(/claim/) };
+	const claims = { "tidemill.dev/claims": '{"*":"2020-01-01T00:00:00.000Z"}' };
+	const lease = (name: string, metadata: object) => ({
+		metadata: { name, namespace: account, ...metadata },
+		spec: {},
+	});
+	const labels = operatorLeaseLabels;
+	const forged = lease("forged", { labels, annotations: claims });
+	await expect(builtIn.create(kinds.lease, forged)).rejects.toMatchObject(
+		refused,
+	);
+	// Either part alone is nobody's claim, and gets no other part.
+	await builtIn.create(kinds.lease, lease("labelled", { labels }));
+	await builtIn.create(kinds.lease, lease("noted", { annotations: claims }));
+	for (const [name, metadata] of [
+		["labelled", { annotations: claims }],
+		["noted", { labels }],
+	] as const)
+		await expect(
+			builtIn.patch(kinds.lease, name, account, { metadata }, "merge"),
+		).rejects.toMatchObject(refused);
+	// Whoever may renew an operator's Lease goes on, also with an earlier version's role.
+	await admin.create(kinds.lease, {
+		...forged,
+		metadata: { ...forged.metadata, name: "own" },
+	});
+	const renewal = { spec: { holderIdentity: "a" } };
+	await builtIn.patch(kinds.lease, "own", account, renewal, "merge");
+	await expect(
+		builtIn.patch(
+			kinds.lease,
+			"own",
+			account,
+			{ metadata: { annotations: { "tidemill.dev/claims": "{}" } } },
+			"merge",
+		),
+	).rejects.toMatchObject(refused);
+	await admin.delete(kinds.lease, "own", account);
 });
