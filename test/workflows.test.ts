@@ -10,6 +10,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const workflows = globSync(".github/workflows/*.yaml", { cwd: root });
 
 interface Workflow {
+	env?: Record<string, string>;
 	permissions?: Record<string, string>;
 	jobs: Record<
 		string,
@@ -135,7 +136,9 @@ test("the signed image is made of the very images that have run, since tags can 
 });
 
 test("the image is built by a builder of one digest, and a release's tools are those of one version", () => {
-	const { jobs } = parse(read(".github/workflows/release.yaml")) as Workflow;
+	const { jobs, env = {} } = parse(
+		read(".github/workflows/release.yaml"),
+	) as Workflow;
 	const { outputs, steps: found = [] } = jobs.builder!;
 	const step = found.at(-1)!;
 	expect(step.run).toContain("image=$(tools/image/builder-digest.sh)\n");
@@ -162,6 +165,14 @@ test("the image is built by a builder of one digest, and a release's tools are t
 		{ version, "driver-opts": buildkit },
 		{ version, "driver-opts": buildkit },
 	]);
+	// Its action compares no digest.
+	for (const { steps: own = [] } of Object.values(jobs))
+		for (const [i, { uses }] of own.entries())
+			if (uses?.startsWith("docker/setup-buildx-action@"))
+				expect(own[i + 1]!.run).toBe(
+					'sha256sum "$HOME/.docker/cli-plugins/docker-buildx" | grep -E "^($BUILDX) "',
+				);
+	expect(env.BUILDX).toMatch(/^[0-9a-f]{64}\|[0-9a-f]{64}$/);
 	expect(settingsOf("sigstore/cosign-installer@")).toHaveLength(2);
 	for (const settings of settingsOf("sigstore/cosign-installer@"))
 		expect(settings).toEqual({
