@@ -43,6 +43,8 @@ const notCaused: Record<string, string> = {
 		"Its metric has unit tests; the work must fail for an hour.",
 	TidemillDestinationUnbound:
 		"Only a Destination of an earlier version causes it; its metric has unit tests.",
+	TidemillNATSAccountMissing:
+		"Its metric has unit tests, and test/data-plane/nats-upgrade.laptop.test.ts causes what it tells.",
 	TidemillInstallationOverlap:
 		"Its metric has unit tests, and test/control-plane/installations.all.test.ts causes what it tells.",
 };

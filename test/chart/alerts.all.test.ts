@@ -143,6 +143,7 @@ const healthy: AlertSeries[] = [
 	series("receive_requests_total", { code: "StorageUnavailable" }, 0, 9),
 	series("receive_requests_total", { code: "Unauthorized" }, 0, 500),
 	series("receive_routes_age_seconds", {}, 299),
+	series("nats_account_missing", { role: "receive" }, 0),
 	target("workqueue_longest_failing_seconds", { name: "run" }, 299),
 	series("operator_clock_ahead_seconds", {}, -29),
 	series("pipeline_overdue_seconds", pipeline, 3_599),
@@ -217,6 +218,9 @@ const reasons: Record<string, AlertSeries[]> = {
 		),
 	],
 	TidemillRestoreAwaited: [series("restore_awaited", {}, 1)],
+	TidemillNATSAccountMissing: [
+		series("nats_account_missing", { role: "api" }, 1),
+	],
 	TidemillVolumeFull: volume(natsVolume, 0.7 * gibibyte),
 	TidemillVolumeFills: volume(
 		natsVolume,

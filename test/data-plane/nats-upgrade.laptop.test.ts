@@ -71,6 +71,8 @@ test("with the users of an earlier version receive and archive work, and each sa
 	);
 	const said = await readFile(receiver.logFile, "utf8");
 	expect(said).toContain("NATS has no account tidemill-receive yet");
+	const metrics = await (await fetch(`${receiver.healthUrl}/metrics`)).text();
+	expect(metrics).toContain('tidemill_nats_account_missing{role="receive"} 1');
 });
 
 test("the step to accounts and back, under load, loses no acknowledged event, and routes go on changing", async () => {
