@@ -1,23 +1,24 @@
-import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { type Pipeline, pipelineKind } from "../../crds/generated/types.ts";
 import {
 	type AddedLedger,
-	addedKey,
-	type DeletedLedger,
-	furtherKey,
+	type CountsAnswer,
+	type CountsRequest,
 	type SourceLedger,
 	sumOfLedgers,
 } from "../../packages/contracts/ledger.ts";
-import { bucket } from "../../packages/contracts/nats.ts";
+import { countsSubject } from "../../packages/contracts/nats.ts";
 import { retainedDays } from "../../packages/contracts/retention.ts";
 import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
 import { unless } from "../../packages/kube/client/client.ts";
 import type { ApiRequest, ArchiveClient, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { readPages } from "../resources/page.ts";
+import { askAnyArchive } from "./archive-question.ts";
 import { loadOf } from "./receipt.ts";
 import { placeOf, requireSource } from "./sources.ts";
+
+const timeoutMs = 5_000;
 
 /** What archive counted of a Source. */
 export interface DayCounts {
@@ -32,12 +33,16 @@ export const listSourceDays: Handler = async (request) => {
 	const [counts, pipelines] = await Promise.all([
 		place &&
 			server.archive
-				.readCounts(place.sourceKey, place.shards)
+				.readCounts({
+					account,
+					sourceKey: place.sourceKey,
+					shards: place.shards,
+				})
 				.catch((error: Error) => {
 					server.apiLog.warn({ err: error }, "ledgers can't be read");
 					throw new RequestError(
 						"Unavailable",
-						"The counts can't be read: NATS doesn't answer, or archive hasn't run yet. Retry the request.",
+						"The counts can't be read: archive, which has them, doesn't answer. Retry the request.",
 						{ headers: { "retry-after": "2" } },
 					);
 				}),
@@ -120,35 +125,22 @@ async function pipelinesOf(
 	return (await unless(Array.fromAsync(pages), "Forbidden"))?.flat();
 }
 
-/** Reads the entries of one Source alone from archive's ledger bucket. Whoever asks knows its key. */
+/** Asks archive, which reads its bucket. The function that is returned throws if nobody answers. */
 export function readCountsFrom(
 	connection: () => NatsConnection,
 ): ArchiveClient["readCounts"] {
-	return async (sourceKey, shards) => {
-		const { direct } = await jetstreamManager(connection(), {
-			checkAPI: false,
-		});
-		const read = async (key: string) => {
-			const message = await direct.getMessage(`KV_${bucket.ledger}`, {
-				last_by_subj: `$KV.${bucket.ledger}.${key}`,
-			});
-			// A deleted entry has no value.
-			return message?.data.length ? message.json() : undefined;
-		};
-		const keys = [
-			sourceKey,
-			...shards.map((shard) => furtherKey(sourceKey, shard)),
-		];
-		const [released, ...ledgers] = await Promise.all([
-			read(addedKey(sourceKey)) as Promise<AddedLedger | undefined>,
-			...keys.map(
-				(key) => read(key) as Promise<SourceLedger | DeletedLedger | undefined>,
-			),
-		]);
-		const found = ledgers.filter((one) => one !== undefined);
-		const isDeleted = found.some((one) => "deletedTime" in one);
+	const ask = askAnyArchive<CountsRequest, CountsAnswer>(
+		connection,
+		countsSubject,
+		timeoutMs,
+	);
+	return async (question) => {
+		const said = await ask(question);
+		if (!said.ok) throw new Error(said.error.message);
+		const { ledgers, released } = said;
+		const isDeleted = ledgers.some((one) => "deletedTime" in one);
 		return {
-			ledger: isDeleted ? undefined : sumOfLedgers(found as SourceLedger[]),
+			ledger: isDeleted ? undefined : sumOfLedgers(ledgers as SourceLedger[]),
 			released,
 		};
 	};

@@ -5,6 +5,7 @@ import type {
 } from "../../packages/contracts/event-tail.ts";
 import type {
 	AddedLedger,
+	CountsRequest,
 	SourceLedger,
 } from "../../packages/contracts/ledger.ts";
 import type { LogRequest } from "../../packages/contracts/manifest.ts";
@@ -113,11 +114,8 @@ export interface ArchiveClient {
 		sourceKey: string,
 		after?: number,
 	) => Promise<KeptRefusal[]>;
-	/** Reads what archive counted of a Source that was read with `client`. Throws if NATS doesn't answer. */
-	readCounts: (
-		sourceKey: string,
-		shards: readonly number[],
-	) => Promise<{
+	/** Asks what was counted of a Source that was read with `client`. Throws if archive doesn't answer. */
+	readCounts: (question: CountsRequest) => Promise<{
 		ledger: SourceLedger | undefined;
 		released: AddedLedger | undefined;
 	}>;

@@ -42,7 +42,7 @@ export async function openRefusedStream(
 ): Promise<void> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const settings = {
-		subjects: [refused.subject("*", "*")],
+		subjects: [refused.subjects],
 		max_age: nanos(refusedStream.keptMs),
 		max_bytes: refusedStream.maxBytes,
 		max_msg_size: maxRecordBytes,

@@ -27,6 +27,7 @@ import { answerUploads } from "./manifest/uploads.ts";
 import type { Replacements } from "./objects/replacements.ts";
 import { answerReleases } from "./release/releases.ts";
 import type { LakeContext } from "./request/context.ts";
+import { answerCounts } from "./request/counts.ts";
 import { RequestFailure } from "./request/errors.ts";
 import { LakeShard } from "./request/lake-shard.ts";
 import { type Answers, Responder } from "./request/responder.ts";
@@ -115,6 +116,7 @@ export class Lake {
 		const thread = new RowThread();
 		const ofAny = {
 			log: answerLogs(context),
+			counts: answerCounts(context),
 			export: answerExports(context),
 			upload: answerUploads(context),
 		};

@@ -1,6 +1,7 @@
 import {
 	bucket,
 	changesSubject,
+	countsSubject,
 	exportSubject,
 	logSubject,
 	makeSubject,
@@ -60,7 +61,7 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				"$JS.API.STREAM.INFO.*",
 				serverStateSubject,
 				"tidemill.frames.*",
-				refused.subject("*", "*"),
+				refused.subjects,
 				...read(bucket.routes),
 				...read(bucket.objectsDone),
 				...read(bucket.archives),
@@ -125,6 +126,7 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 			"tidemill.archive.*.import",
 			"tidemill.archive.*.share",
 			logSubject,
+			countsSubject,
 			exportSubject,
 			uploadSubject,
 			makeSubject("*"),
@@ -176,6 +178,7 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 			allow: [
 				...lookUp(),
 				logSubject,
+				countsSubject,
 				tailSubject("*"),
 				"tidemill.archive.*.events",
 				exportSubject,
@@ -185,8 +188,6 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				makeSubject(rates.stream),
 				rates.subject("*", "*"),
 				`$JS.API.DIRECT.GET.${refused.stream}`,
-				// The entries of a Source whose key it knows.
-				`$JS.API.DIRECT.GET.KV_${bucket.ledger}.$KV.${bucket.ledger}.>`,
 			],
 		},
 		subscribe: [inbox("api")],

@@ -67,6 +67,24 @@ export function addedKey(sourceKey: string): string {
 	return `released.${sourceKey}`;
 }
 
+/** The API's request for what was counted of a Source, JSON on {@link file://./nats.ts countsSubject}. */
+export interface CountsRequest {
+	account: string;
+	sourceKey: string;
+	/** That may hold events of it. */
+	shards: readonly number[];
+}
+
+/** What the bucket has of a Source that is the account's. */
+export interface SourceCounts {
+	ledgers: (SourceLedger | DeletedLedger)[];
+	released?: AddedLedger;
+}
+
+export type CountsAnswer =
+	| ({ ok: true } & SourceCounts)
+	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
 /** Deviations from the tracking plan. Senders choose types, so only so many are told apart. */
 export interface Deviations {
 	/** At most {@link maxDeviations}, the most frequent first. */

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /**
  * Every name in NATS: subjects, streams and key-value buckets, with their writers and readers.
  * Archive makes every stream, bucket and consumer; the other roles have it make theirs, and wait for the rest.
@@ -35,6 +37,9 @@ export const resultSubject = askedOf("result");
 
 /** The API asks any archive for the log of a Run's Job (request/reply, {@link file://./manifest.ts LogRequest}). */
 export const logSubject = "tidemill.archive.log";
+
+/** The API asks any archive what was counted of a Source (request/reply, {@link file://./ledger.ts CountsRequest}). */
+export const countsSubject = "tidemill.archive.counts";
 
 /** The API opens a live tail here, and renews it on that of the archive process ({@link file://./event-tail.ts}). */
 export const tailSubject = askedOf("tail");
@@ -133,8 +138,11 @@ export const rates = {
  */
 export const refused = {
 	stream: "tidemill-refused",
+	/** All of {@link refused.subject}. */
+	subjects: "tidemill.refused.*.*",
+	/** With a digest: who reads all of the stream learns no key by which archive would show a Source's events. */
 	subject: (account: string, sourceKey: string) =>
-		`tidemill.refused.${account}.${sourceKey}`,
+		`tidemill.refused.${account}.${hash("sha256", sourceKey).slice(0, 32)}`,
 } as const;
 
 /**

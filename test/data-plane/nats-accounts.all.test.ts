@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { headers, type NatsConnection } from "@nats-io/transport-node";
+import { connect, headers, type NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { natsAccount } from "../../operator/install/nats-config.ts";
 import {
@@ -14,11 +14,15 @@ import {
 import {
 	bucket,
 	changesSubject,
+	framesSubject,
 	makeSubject,
 	notifications,
 	rates,
+	refused,
 	reloadSubject,
+	serverStateSubject,
 } from "../../packages/contracts/nats.ts";
+import { readStoredBatch } from "../../packages/service/nats/stored-batch.ts";
 import { openWatched, readEntries } from "../../packages/streams/changes.ts";
 import { streamOf } from "../../packages/streams/made-streams.ts";
 import {
@@ -272,6 +276,121 @@ test("settings that a role sends along when it has a stream made are nobody's", 
 	expect(answer.json()).toEqual({ ok: true });
 	expect(await scene.settings()).toBe(before);
 });
+
+test.each(strangers)(
+	"%s: what NATS tells of a message on its way goes to no foreign subject",
+	async (role) => {
+		const foreign = Object.values(victims).filter(
+			(subject) => !mayPublish(role, subject),
+		);
+		scene.heard.length = 0;
+		for (const subject of scene.requests(role)) {
+			for (const victim of foreign) {
+				const traced = headers();
+				traced.set("Nats-Trace-Dest", victim);
+				scene.as[role].publish(subject, "{}", {
+					headers: traced,
+					reply: `_INBOX_${role}.traced`,
+				});
+			}
+			await scene.barrier(role);
+		}
+		expect(scene.heard.length).toBeGreaterThan(0);
+		expect(foreign.filter((one) => scene.heard.includes(one))).toEqual([]);
+		await scene.restore();
+	},
+	300_000,
+);
+
+test("the API gets no ledger from NATS itself, which takes a wildcard for a key", async () => {
+	await scene.restore();
+	const ledger = await new Kvm(admin).open(bucket.ledger);
+	await ledger.put("other", "counts");
+	for (const key of ["other", ">", "*"])
+		await expect(
+			scene.as.api.request(
+				`$JS.API.DIRECT.GET.KV_${bucket.ledger}.$KV.${bucket.ledger}.${key}`,
+			),
+			key,
+		).rejects.toThrow(/Permissions Violation/);
+	// Whose stream it may read tells it no key of a Source.
+	const key = "0123456789abcdef".repeat(2);
+	await scene.as.receive.request(refused.subject("shop", key), "{}");
+	const [found] = await readStoredBatch(scene.as.api, refused.stream, {
+		...{ seq: 1, batch: 10 },
+		next_by_subj: ">",
+	});
+	expect(found?.subject).toMatch(/^tidemill\.refused\.shop\.[0-9a-f]{32}$/);
+	expect(found?.subject).not.toContain(key);
+});
+
+test("who may ask whether NATS syncs its writes learns no key and no name by it", async () => {
+	await scene.restore();
+	const keys = await new Kvm(admin).open(bucket.sourceKeys);
+	await keys.put("fedcba9876543210", "the-shop");
+	const answer = await scene.as.receive.request(
+		serverStateSubject,
+		JSON.stringify({
+			...{ accounts: true, streams: true, consumer: true },
+			...{ config: true, raft: true },
+		}),
+	);
+	expect(answer.string()).not.toContain("fedcba9876543210");
+	expect(answer.string()).not.toContain("the-shop");
+});
+
+test.each([
+	["without a user", {}],
+	["as an account", { user: "tidemill", pass: "tidemill" }],
+	["as admin without a password", { user: "admin" }],
+	["as admin with an empty one", { user: "admin", pass: "" }],
+	["as the system's account", { user: "system", pass: "system" }],
+	["with a token", { token: "admin" }],
+])("nobody signs in %s", async (_, credentials) => {
+	await expect(
+		connect({ servers: scene.servers, ...credentials, reconnect: false }),
+	).rejects.toThrow(/Authorization Violation/i);
+});
+
+test("a frame, a key or a count can't empty its stream, come later or elsewhere, or in one with others", async () => {
+	await scene.restore();
+	const before = await scene.settings();
+	const own = [
+		["receive", framesSubject(0)],
+		["receive", refused.subject("shop", "key")],
+		["api", rates.subject(1, "mine")],
+		["operator", notifications.subject("shop")],
+	] as const;
+	for (const [role, subject] of own) {
+		await scene.as[role].request(subject, "1").catch(() => undefined);
+		const count = () => messagesAt(subject);
+		const stored = await count();
+		for (const [name, value] of [
+			["Nats-Rollup", "all"],
+			["Nats-Rollup", "sub"],
+			["Nats-Schedule", "@at 2026-01-01T00:00:00Z"],
+			["Nats-Schedule-Target", `$KV.${bucket.routes}.victim`],
+			["Nats-Batch-Id", "one"],
+		] as const) {
+			const set = headers();
+			set.set(name, value);
+			if (name === "Nats-Schedule")
+				set.set("Nats-Schedule-Target", `$KV.${bucket.routes}.victim`);
+			if (name === "Nats-Batch-Id") set.set("Nats-Batch-Sequence", "1");
+			scene.as[role].publish(subject, "{}", { headers: set });
+		}
+		await scene.barrier(role);
+		expect(await count(), subject).toBeGreaterThanOrEqual(stored);
+	}
+	expect(await scene.settings()).toBe(before);
+	const routes = await manager.streams.info(`KV_${bucket.routes}`);
+	expect(routes.state.messages).toBe(0);
+});
+
+async function messagesAt(subject: string): Promise<number> {
+	const name = await manager.streams.find(subject);
+	return (await manager.streams.info(name)).state.messages;
+}
 
 test("no role but archive imports a subject with which one makes or changes a stream or a consumer", () => {
 	const verbs =

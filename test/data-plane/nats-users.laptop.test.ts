@@ -9,6 +9,9 @@ import { NatsIdempotencyStore } from "../../api/http/idempotency-store.ts";
 import { askArchiveForLog } from "../../api/runs/logs.ts";
 import { whileAnnounced } from "../../ingest/archive/announcement.ts";
 import { openKeyBucket } from "../../ingest/archive/write/idempotency-settlement.ts";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import { answerCounts } from "../../ingest/lake/request/counts.ts";
+import { Responder } from "../../ingest/lake/request/responder.ts";
 import { openOrders } from "../../ingest/notify/deliverer.ts";
 import { DeliveryReports } from "../../ingest/notify/reports.ts";
 import { LivingArchives } from "../../ingest/receive/commit/living-archives.ts";
@@ -25,6 +28,7 @@ import { addedKey, furtherKey } from "../../packages/contracts/ledger.ts";
 import type { LogAnswer } from "../../packages/contracts/manifest.ts";
 import {
 	bucket,
+	countsSubject,
 	deletionSubject,
 	exportSubject,
 	framesSubject,
@@ -174,6 +178,7 @@ test("the API asks archive for logs, waits while archive works on it, and asks f
 		),
 	).toEqual([
 		logSubject,
+		countsSubject,
 		tailSubject("*"),
 		"tidemill.archive.*.events",
 		exportSubject,
@@ -355,11 +360,26 @@ test("the API reads what archive counted of a Source whose key it knows, and of 
 		released: { "2026-03-01": { events: 3, imported: 0, releases: 1 } },
 	};
 	await put(addedKey(key), released);
-	const read = readCountsFrom(() => as.api);
+	const responder = new Responder(
+		{ connection: as.archive, shard: 0, log },
+		{
+			counts: answerCounts({
+				progress: () => NatsProgress.open(as.archive, 1),
+			}),
+		},
+	);
+	onTestFinished(() => responder.close());
+	await as.archive.flush();
+	const ask = readCountsFrom(() => as.api);
+	const read = (sourceKey: string, shards: number[], account = "shop") =>
+		ask({ account, sourceKey, shards });
 	const counts = await read(key, [0, 7]);
 	expect(counts.ledger?.archived).toEqual({ "2026-03-01": 1, "2026-03-02": 2 });
 	expect(counts.released).toEqual(released);
 	expect(await read("7".repeat(32), [0])).toEqual({});
+	expect(await read(key, [0, 7], "bakery")).toEqual({});
+	for (const name of [">", "*"])
+		await expect(read(name, [0])).rejects.toThrow();
 	await put(key, {
 		version: 1,
 		account: "shop",
@@ -367,10 +387,16 @@ test("the API reads what archive counted of a Source whose key it knows, and of 
 		deletedTime: "2026-03-03T00:00:00Z",
 	});
 	expect((await read(key, [0, 7])).ledger).toBeUndefined();
-	// By keys alone: a list would name all Sources.
-	await expect(
-		as.api.request(`$JS.API.STREAM.INFO.KV_${bucket.ledger}`, "", patient),
-	).rejects.toThrow(refused);
+	// By keys alone: a list would name all Sources, and so would the entry of a wildcard.
+	for (const request of ["STREAM.INFO", "DIRECT.GET", "STREAM.MSG.GET"])
+		for (const key of ["", `.$KV.${bucket.ledger}.>`])
+			await expect(
+				as.api.request(
+					`$JS.API.${request}.KV_${bucket.ledger}${key}`,
+					"",
+					patient,
+				),
+			).rejects.toThrow(refused);
 });
 
 const forbidden: [string, () => Promise<unknown>][] = [

@@ -1,6 +1,7 @@
 import {
 	bucket,
 	changesSubject,
+	countsSubject,
 	deletionSubject,
 	erasureSubject,
 	eventsSubject,
@@ -124,7 +125,7 @@ export const stolenNatsUsers: Record<string, Stolen> = {
 				{ sends: eventsSubject(0) },
 				{ sends: tailSubject(0) },
 			],
-			["and its counts", { sends: read(bucket.ledger) }],
+			["and its counts", { sends: countsSubject }],
 		],
 		cannot: [
 			[
@@ -132,6 +133,7 @@ export const stolenNatsUsers: Record<string, Stolen> = {
 				{ sends: readFrames },
 				{ sends: manifestSubject(0) },
 				{ sends: read(bucket.routes) },
+				{ sends: read(bucket.ledger) },
 				{ hears: changesSubject(bucket.routes, ">") },
 			],
 		],

@@ -7,11 +7,13 @@ import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
 	type AddedLedger,
 	addedKey,
+	type CountsRequest,
 	type DeletedLedger,
 	furtherKey,
 	type RetentionState,
 	retentionKey,
 	type ShardState,
+	type SourceCounts,
 	type SourceLedger,
 	shardKey,
 } from "../../../packages/contracts/ledger.ts";
@@ -130,6 +132,30 @@ export class NatsProgress {
 		await put(sourceKey);
 		// The Source has moved, and the other shard was first.
 		if (isTaken) await put(furtherKey(sourceKey, shard!));
+	}
+
+	/** What was counted of one Source, if it is the account's. */
+	async counts({
+		account,
+		sourceKey,
+		shards,
+	}: CountsRequest): Promise<SourceCounts> {
+		const read = async <T extends { account: string }>(key: string) => {
+			const entry = await this.#ledger.get(key);
+			const found = entry?.operation === "PUT" ? entry.json<T>() : undefined;
+			return found?.account === account ? found : undefined;
+		};
+		const keys = shards.map((shard) => furtherKey(sourceKey, shard));
+		const [released, ...ledgers] = await Promise.all([
+			read<AddedLedger>(addedKey(sourceKey)),
+			...[sourceKey, ...keys].map((key) =>
+				read<SourceLedger | DeletedLedger>(key),
+			),
+		]);
+		return {
+			ledgers: ledgers.filter((one) => one !== undefined) as SourceLedger[],
+			...(released && { released: released as AddedLedger }),
+		};
 	}
 
 	/** @param count gets the published ledger, returns the new one, or undefined to leave it. May be called again after a conflict. */

@@ -15,6 +15,10 @@ import type {
 	TailRequest,
 } from "../../../packages/contracts/event-tail.ts";
 import type {
+	CountsAnswer,
+	CountsRequest,
+} from "../../../packages/contracts/ledger.ts";
+import type {
 	HeldAdditions,
 	LogAnswer,
 	LogRequest,
@@ -24,6 +28,7 @@ import type {
 	ResultRequest,
 } from "../../../packages/contracts/manifest.ts";
 import {
+	countsSubject,
 	deletionSubject,
 	erasureSubject,
 	eventsSubject,
@@ -103,6 +108,9 @@ const filterTexts = <T extends string>() =>
 /** The most of a Source's `spec.retentionDays`, as the CRD has it. */
 const days = integer(retainedDays, 36_500);
 
+/** More than the CRD's `status.shards` may have. */
+const maxShardsAsked = 2_000;
+
 /** What archive may be asked. The fields of a request become parts of object keys, so each has a form. */
 export interface Question<Request, Answer> {
 	subject(shard: number): string;
@@ -164,6 +172,10 @@ export const questions = {
 	log: asked<LogRequest, LogAnswer>("log", logSubject, {
 		run: uid,
 		account,
+	}),
+	counts: asked<CountsRequest, CountsAnswer>("counts", countsSubject, {
+		...source,
+		shards: list(integer(0, Infinity), maxShardsAsked),
 	}),
 	share: asked<ShareRequest, ShareAnswer>("share", shareSubject, {
 		...source,

@@ -258,10 +258,12 @@ test("it is published on the subject of its account and Source alone", () => {
 	requests.record(route, requestWith(), refusals.EmptyBody, []);
 	expect(published).toEqual([
 		[
-			`tidemill.refused.shop.${sourceKey}`,
+			expect.stringMatching(/^tidemill\.refused\.shop\.[0-9a-f]{32}$/),
 			expect.stringContaining("EmptyBody"),
 		],
 	]);
+	// By the key itself, archive would show the Source's events.
+	expect(JSON.stringify(published)).not.toContain(sourceKey);
 	expect(requests.outcomes).toEqual({
 		sent: 1,
 		cut: 0,

@@ -111,7 +111,7 @@ beforeAll(async () => {
 			...withoutArchive,
 			askEvents,
 			followArchive: (...tail) => onFollow(...tail),
-			readCounts: async (sourceKey) => ({
+			readCounts: async ({ sourceKey }) => ({
 				ledger: ledgerOf(sourceKey),
 				released: undefined,
 			}),
