@@ -59,6 +59,11 @@ export const annotation = {
 	/** On the operator's Lease: `shared` while its user is in the account of NATS that holds the streams. */
 	natsAccount: "tidemill.dev/nats-account",
 	/**
+	 * On the operator's Lease: why each shard stops events or Runs, JSON by its number: `BufferFull`, `ArchiveFails` or the alarm of
+	 * archive. Absent while none does.
+	 */
+	stoppedShards: "tidemill.dev/stopped-shards",
+	/**
 	 * On the operator's Lease: `awaited` while NATS has the routes of another cluster, and the operator removes none; a person sets it to
 	 * `complete` by `tidemill restore --complete`.
 	 */

@@ -3,6 +3,7 @@ import { kinds } from "../packages/kube/kinds.ts";
 import type { KubeEventRecorder } from "../packages/kube/reconcile/kube-events.ts";
 import type { Logger } from "../packages/service/log.ts";
 import { pause } from "../packages/service/pause.ts";
+import type { LedgerView } from "./reconcile/ledgers.ts";
 import type { NamespacePermissions } from "./reconcile/namespace-permissions.ts";
 import type { installationEventReasons } from "./reconcile/reasons.ts";
 
@@ -28,17 +29,18 @@ export interface InstallationFindings {
 /** Kubernetes keeps an Event for an hour by default. */
 const repeatMs = 30 * 60_000;
 
-/**
- * Reports what no resource could say, in the log and by an Event on the operator's Deployment, until the signal fires.
- * @param deps.deployment undefined where the operator doesn't run as a Deployment.
- */
+/** How what concerns the installation is told. */
+export interface InstallationDeps {
+	client: KubeClient;
+	kubeEvents: KubeEventRecorder;
+	log: Logger;
+	/** Undefined where the operator doesn't run as a Deployment. */
+	deployment: { namespace: string; name: string } | undefined;
+}
+
+/** Reports what no resource could say, in the log and by an Event on the operator's Deployment, until the signal fires. */
 export async function reportInstallation(
-	deps: {
-		client: KubeClient;
-		kubeEvents: KubeEventRecorder;
-		log: Logger;
-		deployment: { namespace: string; name: string } | undefined;
-	},
+	deps: InstallationDeps,
 	findings: InstallationFindings,
 	signal: AbortSignal,
 ): Promise<void> {
@@ -67,13 +69,8 @@ export async function reportInstallation(
 }
 
 async function recordEvent(
-	{
-		client,
-		kubeEvents,
-		log,
-		deployment,
-	}: Parameters<typeof reportInstallation>[0],
-	{ reason, action }: InstallationFindings,
+	{ client, kubeEvents, log, deployment }: InstallationDeps,
+	{ reason, action }: Pick<InstallationFindings, "reason" | "action">,
 	note: string,
 ): Promise<void> {
 	if (!deployment) return;
@@ -112,4 +109,32 @@ export function missingNamespaces(
 			})),
 		onChange: (handler) => permissions.onChange(handler),
 	};
+}
+
+/** A new leader tells again what is as new as that. */
+const recentMs = 10 * 60_000;
+
+/** Reports what administrators do to the streams in NATS by `tidemill buffer`, as archive says it. */
+export function reportInterventions(
+	deps: InstallationDeps,
+	ledgers: Pick<LedgerView, "shards"> & { onChange(handler: () => void): void },
+): void {
+	const told = new Set<string>();
+	const tell = () => {
+		for (const { shard, intervention } of ledgers.shards) {
+			const { time = "", text = "" } = intervention ?? {};
+			// Of an old one, or of none, there is nothing to tell.
+			if (told.has(time + text) || !(Date.now() - Date.parse(time) < recentMs))
+				continue;
+			told.add(time + text);
+			deps.log.warn({ shard, time }, text);
+			void recordEvent(
+				deps,
+				{ reason: "BufferChanged", action: "Intervene" },
+				text,
+			);
+		}
+	};
+	ledgers.onChange(tell);
+	tell();
 }

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { allNamespaces } from "../crds/installation-claims.ts";
+import { annotation } from "../crds/labels.ts";
 import { KubeClient } from "../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
 import { ServerClock } from "../packages/kube/client/server-clock.ts";
@@ -42,10 +43,11 @@ import {
 import {
 	missingNamespaces,
 	reportInstallation,
+	reportInterventions,
 } from "./installation-events.ts";
 import { JobSlots } from "./jobs/slots.ts";
+import { noteOnLease, noteStoppedShards, stoppedShards } from "./lease-note.ts";
 import { OperatorMetrics } from "./metrics.ts";
-import { noteAccount } from "./nats-account.ts";
 import { reloadNats } from "./nats-reload.ts";
 import { NotificationOutbox } from "./notification/outbox.ts";
 import { createOperationController } from "./operation/controller.ts";
@@ -147,6 +149,7 @@ export async function main(): Promise<number> {
 	let nats: NatsConnection;
 	let ledgerView: LedgerView | undefined;
 	const backlogs = () => readBacklogs(nats, shardNumbers);
+	const shardBacklogs = new ShardBacklogs(backlogs, log);
 	const registry = processRegistry();
 	const healthServer = healthPart("operator", log, () => {
 		registerKubeMetrics(registry);
@@ -232,7 +235,7 @@ export async function main(): Promise<number> {
 				outbox: new NotificationOutbox(nats, buckets),
 				restore,
 				plans: new PlanVersions(),
-				shardBacklogs: new ShardBacklogs(backlogs, log),
+				shardBacklogs,
 				slots: new JobSlots(settings.jobLimits),
 			};
 			// Created before the informers run, so that the loops see every object. They run when this process leads.
@@ -249,7 +252,7 @@ export async function main(): Promise<number> {
 			];
 			health.loops = loops;
 			const watching = new AbortController();
-			const { ledgers, routes, outbox, shardBacklogs } = context;
+			const { ledgers, routes, outbox } = context;
 			const watchers = [ledgers, routes, outbox, shardBacklogs];
 			const ended = [
 				...[permissions, ...Object.values(informers)].map((each) =>
@@ -278,32 +281,34 @@ export async function main(): Promise<number> {
 				metrics.countRuns();
 				if (tracing) traceRuns(tracing, informers.runs);
 				const { natsReloadIntervalMs, deployment, leaseNamespace } = settings;
+				const lease = { namespace: leaseNamespace, name: settings.leaseName };
+				const notes = { client, lease, log };
 				await claims.releaseOthers();
+				const installation = {
+					...{ client, kubeEvents, log },
+					deployment: deployment
+						? { namespace: leaseNamespace, name: deployment }
+						: undefined,
+				};
+				reportInterventions(installation, ledgerView!);
 				void warnOfSharedAccount(nats, {
 					...{ role: "operator", registry, log },
 					onLook: (isOwn) =>
-						void noteAccount(
-							client,
-							{ namespace: leaseNamespace, name: settings.leaseName },
-							isOwn,
-							log,
+						void noteOnLease(
+							notes,
+							annotation.natsAccount,
+							isOwn ? undefined : "shared",
 						),
 				});
 				await Promise.all([
 					...loops.map((loop) => loop.run(signal)),
+					noteStoppedShards(
+						notes,
+						() => stoppedShards(shardBacklogs, ledgerView!),
+						signal,
+					),
 					...[claims.findings, missingNamespaces(permissions)].map((findings) =>
-						reportInstallation(
-							{
-								client,
-								kubeEvents,
-								log,
-								deployment: deployment
-									? { namespace: leaseNamespace, name: deployment }
-									: undefined,
-							},
-							findings,
-							signal,
-						),
+						reportInstallation(installation, findings, signal),
 					),
 					natsReloadIntervalMs &&
 						reloadNats(nats, natsReloadIntervalMs, log, signal),

@@ -60,6 +60,7 @@ interface JobOptions {
 /** Defines the commands of an installation: its processes, and what its administrators run. */
 export function defineRoles(program: Program): void {
 	defineLedger(program);
+	defineBuffer(program);
 	const setup = program
 		.command("setup")
 		.helpGroup("Commands for an installation:")
@@ -193,6 +194,83 @@ function defineLedger(program: Program) {
 				undefined,
 			),
 		);
+}
+
+function defineBuffer(program: Program) {
+	const buffer = program
+		.command("buffer")
+		.helpGroup("Commands for administrators, with the settings of archive:")
+		.description("the streams in NATS that hold what isn't in the bucket yet")
+		.helpCommand(false)
+		.addHelpText(...examples("tidemill buffer list"));
+	const load = () => import("../../ingest/archive/buffer-command.ts");
+	type Verb = Parameters<Awaited<ReturnType<typeof load>>["main"]>[0];
+	const carryOut = (verb: Verb) => start(load, verb);
+	const stream = ["--stream <name>", "the stream, as list prints it"] as const;
+	buffer
+		.command("list")
+		.description(
+			"Print a line for each stream of Tidemill: how much it holds, its sequences and copies, and of a shard's stream the alarm with which archive has stopped and whether its first frame can be read. It changes nothing.",
+		)
+		.addHelpText(...examples("tidemill buffer list"))
+		.action(() => carryOut({ verb: "list" }));
+	buffer
+		.command("copy")
+		.description(
+			"Print the frames of a shard's stream, or one of them, as lines of JSON, to keep them before they are purged. They hold people's events. It changes nothing.",
+		)
+		.requiredOption(...stream)
+		.option("--sequence <number>", "this frame alone")
+		.addHelpText(
+			...examples(
+				"tidemill buffer copy --stream tidemill-frames-0-5f0c… --sequence 17",
+			),
+		)
+		.action(({ stream, sequence }) =>
+			carryOut({ verb: "copy", stream, sequence: sequenceIn(sequence) }),
+		);
+	buffer
+		.command("purge")
+		.description(
+			"Remove the first frame of a shard's stream, if this version of archive can't read it: after the alarm FrameUnreadable. Archive counts it as lost once it is restarted. Nothing else is removed.",
+		)
+		.requiredOption(...stream)
+		.requiredOption("--sequence <number>", "the frame")
+		.addHelpText(
+			...examples(
+				"tidemill buffer purge --stream tidemill-frames-0-5f0c… --sequence 17",
+			),
+		)
+		.action(({ stream, sequence }) =>
+			carryOut({ verb: "purge", stream, sequence: sequenceIn(sequence)! }),
+		);
+	buffer
+		.command("give-up")
+		.description(
+			"Delete a shard's stream with all its frames, if archive has stopped the shard with StreamBehind, CutMismatch or CutsMissing. Archive makes a new one once it is restarted, and counts what is lost.",
+		)
+		.requiredOption(...stream)
+		.addHelpText(
+			...examples("tidemill buffer give-up --stream tidemill-frames-0-5f0c…"),
+		)
+		.action(({ stream }) => carryOut({ verb: "give-up", stream }));
+	buffer
+		.command("replicas")
+		.description(
+			"Give each stream of Tidemill as many copies as the setting STREAM_REPLICAS says, as after nats.replicas was raised from 1 to 3.",
+		)
+		.addHelpText(...examples("tidemill buffer replicas"))
+		.action(() => carryOut({ verb: "replicas" }));
+}
+
+function sequenceIn(text: string | undefined): number | undefined {
+	if (text === undefined) return undefined;
+	const sequence = Number(text);
+	if (!Number.isSafeInteger(sequence) || sequence < 1)
+		throw new UsageError(
+			`--sequence is "${text}", but must be a whole number from 1 on, as archive's log has it.`,
+		);
+	return sequence;
 }
 
 function defineRotate(setup: CommandUnknownOpts) {

@@ -42,6 +42,38 @@ test("an operator that waits for a restore says what ends it", () => {
 	]);
 });
 
+test("shards that stop events or Runs are named with the reason and the next command", () => {
+	const { metadata, spec } = lease("2026-03-01T11:59:55Z");
+	const stopped = (reasons: Record<number, string>) => {
+		const annotations = {
+			"tidemill.dev/stopped-shards": JSON.stringify(reasons),
+		};
+		return findingsOf({
+			leases: [{ metadata: { ...metadata, annotations }, spec }],
+		}).filter(({ check }) => check.startsWith("shard"));
+	};
+	expect(
+		stopped({ 0: "BufferFull", 1: "ArchiveFails", 4: "CutMismatch" }),
+	).toEqual([
+		expect.objectContaining({
+			check: "shard 0",
+			result: "failed",
+			message: expect.stringContaining("senders to its sources get 503"),
+			advice: expect.stringContaining("TidemillBufferFills.md"),
+		}),
+		expect.objectContaining({
+			check: "shard 1",
+			message: expect.stringContaining("tries again"),
+		}),
+		expect.objectContaining({
+			check: "shard 4",
+			message: expect.stringContaining("the alarm CutMismatch"),
+			advice: expect.stringMatching(/kubectl logs -n \S+ -l .*=archive$/),
+		}),
+	]);
+	expect(stopped({})).toEqual([]);
+});
+
 /** @param taken when the apiserver took the renewal, by its clock. */
 function renewed(renewTime: string, taken: string): Lease {
 	const { metadata, spec } = lease(renewTime);

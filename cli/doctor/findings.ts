@@ -49,6 +49,7 @@ export function findings(
 		...operators(facts, nowMs),
 		...sharedAccounts(facts),
 		...awaitedRestores(facts),
+		...stoppedShards(facts),
 		...overlaps(facts),
 		...workloads(facts, clientVersion),
 		...facts.unserved.map(unserved),
@@ -230,6 +231,36 @@ function awaitedRestores({ leases = [] }: ClusterFacts): DoctorFinding[] {
 			),
 		);
 }
+
+/** What stops the events or Runs of a shard's Sources, in whichever namespaces they are. */
+function stoppedShards({ leases = [] }: ClusterFacts): DoctorFinding[] {
+	return leases.flatMap(({ metadata: { namespace, name, annotations } }) => {
+		const of = leases.length > 1 ? ` of ${namespace}/${name}` : "";
+		const text = annotations?.[annotation.stoppedShards] ?? "{}";
+		return Object.entries<string>(JSON.parse(text)).map(([shard, reason]) => {
+			const [message, advice] = stops[reason] ?? [
+				`archive has stopped it with the alarm ${reason}, so Runs of its sources wait`,
+				'See "Alarms of archive" in docs/reference/errors.md, and archive\'s log:',
+			];
+			return failed(
+				`shard ${shard}${of}`,
+				message,
+				`${advice} kubectl logs -n ${namespace} -l app.kubernetes.io/component=archive`,
+			);
+		});
+	});
+}
+
+const stops: Record<string, [message: string, advice: string]> = {
+	BufferFull: [
+		"its buffer in NATS is full, so senders to its sources get 503",
+		"See docs/runbooks/TidemillBufferFills.md, and why archive takes nothing away:",
+	],
+	ArchiveFails: [
+		"archive has failed for more than a minute and tries again, so Runs of its sources wait",
+		"See docs/runbooks/TidemillArchiveLags.md, and archive's log:",
+	],
+};
 
 function unserved({
 	namespace,

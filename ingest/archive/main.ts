@@ -30,6 +30,7 @@ import { CutLossStore } from "./losses.ts";
 import { keepRefusedStream } from "./refused-stream.ts";
 import { readArchiveSettings } from "./settings.ts";
 import { Shard } from "./shard.ts";
+import { StoppedShards } from "./stopped-shards.ts";
 import { ArchiveMetrics } from "./write/archive-metrics.ts";
 import { BucketMarks } from "./write/bucket-marks.ts";
 import { CutStore } from "./write/cut-store.ts";
@@ -128,6 +129,12 @@ export async function main(): Promise<number> {
 	});
 	const shared = { connection, store, tombstones, metrics, log };
 	const lake = new Lake({ ...shared, settings: archive, shards, guard });
+	const stopped = new StoppedShards({
+		shards,
+		storeNotReady: () => requests.notReady(),
+		progress: () => NatsProgress.open(connection, replicas),
+		log,
+	});
 	const announcement = { connection, replicas, shards: archive.shards, log };
 	const work = whileAnnounced(announcement, signal, () =>
 		Promise.all([
@@ -137,14 +144,15 @@ export async function main(): Promise<number> {
 					lake.run(signal),
 				]),
 			),
+			stopped.run(signal),
 			keepRefusedStream(connection, replicas, log, signal),
 			makeStreams({ connection, replicas, log }, signal),
 		]),
 	);
 
-	const stopped = stop.aborted ? Promise.resolve() : once(stop, "abort");
+	const ended = stop.aborted ? Promise.resolve() : once(stop, "abort");
 	const end = await Promise.race([
-		stopped.then(() => "stopped" as const),
+		ended.then(() => "stopped" as const),
 		connection.closed(),
 		work.then(
 			() => "stopped" as const,

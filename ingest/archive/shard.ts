@@ -74,6 +74,12 @@ export class Shard {
 		return this.#session !== undefined;
 	}
 
+	/** Whether the latest tries have failed, or it hasn't begun. A session that has nothing to do is well. */
+	get isFailing(): boolean {
+		if (!this.#session) return !this.#state.isRunning;
+		return this.#failures > 0 && this.#session.oldestTimeMs !== undefined;
+	}
+
 	get alarm(): Alarm | undefined {
 		return this.#alarm;
 	}

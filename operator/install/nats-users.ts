@@ -105,7 +105,11 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				"_INBOX_admin.>",
 			],
 			deny: [
-				"$JS.API.STREAM.DELETE.*",
+				// `tidemill buffer give-up` deletes a shard's stream, whose name is random. Archive may purge it anyway.
+				...[
+					...Object.values(bucket).map((name) => `KV_${name}`),
+					...[notifications, rates, refused].map(({ stream }) => stream),
+				].map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
 				...[bucket.routes, bucket.requests, bucket.deliveries].flatMap(entries),
 				...entries(bucket.sourceKeys).filter(
 					// The stream's leader answers it, and no server that lags.

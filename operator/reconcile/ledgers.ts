@@ -73,6 +73,11 @@ export class LedgerView {
 		return this.#shards.get(shard);
 	}
 
+	/** All that archive has told of. */
+	get shards(): ShardState[] {
+		return [...this.#shards.values()];
+	}
+
 	/** Called after every change, with the source key, or undefined if more than one Source may be concerned. */
 	onChange(handler: (sourceKey: string | undefined) => void): void {
 		this.#handlers.push(handler);

@@ -67,6 +67,10 @@ export const reasons = {
 				"The receivers don't have the URL's current route yet. The message has NATS's error, if there is one.",
 			ShardMissing:
 				"The chart value `shards` was lowered, and the Source's events belong to a shard that isn't there any more. Senders get 503 until it is raised again.",
+			BufferFull:
+				"The buffer in NATS of the Source's shard is full, so senders get 503 until archive has made room. What was acknowledged is kept. [What to do](../runbooks/TidemillBufferFills.md).",
+			ArchiveStopped:
+				"Archive has stopped a shard that holds the Source's events; the message has its alarm. The URL accepts events until the buffer is full, none is lost, and Runs can't load them. [What to do](errors.md#alarms-of-archive).",
 			DeletingEvents:
 				"The Source is being deleted with `spec.deletionPolicy: Delete`, and archive is deleting its stored events.",
 			DeletionWaitsForRoute:
@@ -108,6 +112,8 @@ export const reasons = {
 		ArchiveLags: {
 			EventsWait:
 				"Events of a shard that holds the Source's have waited for the bucket for more than 5 minutes, so Runs wait; none is lost. Archive isn't running, can't reach the bucket, or has stopped the shard. [What to do](../runbooks/TidemillArchiveLags.md).",
+			ArchiveFails:
+				"Archive has failed for more than a minute at a shard that holds the Source's events, as when the bucket refuses it, and tries again. Runs wait; no event is lost. [What to do](../runbooks/TidemillArchiveLags.md).",
 		},
 		BufferFills: {
 			ArchiveIsBehind:
@@ -437,6 +443,8 @@ export const kubeEventReasons = {
 export const installationEventReasons = {
 	WatchedNamespaceMissing:
 		"A namespace of `operator.watchNamespaces` doesn't exist. It is served once it does.",
+	BufferChanged:
+		"An administrator has changed streams in NATS by `tidemill buffer`: purged a frame that archive can't read, given up a stream, or changed its copies. The note says which.",
 	InstallationsOverlap:
 		"Another installation claims the same namespace, NATS or bucket. The note says which, and who has it.",
 } as const;

@@ -615,6 +615,72 @@ test("every Source of a shard whose events wait too long says so until they don'
 	);
 });
 
+const alarmed = (shard: number, alarm?: string): SourceState["shardStates"] => [
+	{ version: 1, shard, lostFrames: {}, stopped: alarm ? { alarm } : {} },
+];
+const readyOf = (state: Partial<SourceState>) =>
+	readyIn(decide(stateWith(state), now));
+
+test.each<[string, string, Partial<SourceState>]>([
+	["a full buffer", "BufferFull", { isBufferFull: true }],
+	[
+		"a shard in alarm",
+		"ArchiveStopped",
+		{ shardStates: alarmed(0, "CutMismatch") },
+	],
+	[
+		"both",
+		"BufferFull",
+		{ isBufferFull: true, shardStates: alarmed(0, "CutMismatch") },
+	],
+])(
+	"%s makes its Sources Ready=False, with what it stops",
+	(_, reason, part) => {
+		expect(readyOf(part)).toMatchObject({ status: "False", reason });
+		const { message = "" } = readyOf(part) ?? {};
+		expect(message.includes("CutMismatch")).toBe("shardStates" in part);
+		const source = {
+			...sourceWith(),
+			status: asStored(statusIn(decide(stateWith(part), now))!),
+		};
+		expect(
+			readyOf({
+				source,
+				shardStates: [{ version: 1, shard: 0, lostFrames: {} }],
+			}),
+		).toMatchObject({ status: "True", reason: "Active" });
+	},
+);
+
+test("a new leader leaves a Source stopped until it has read what the shard says", () => {
+	const stopped = stateWith({ shardStates: alarmed(0, "CutMismatch") });
+	const source = {
+		...sourceWith(),
+		status: asStored(statusIn(decide(stopped, now))!),
+	};
+	expect(decide(stateWith({ source, shardStates: [] }), now)).toEqual([]);
+	const full = stateWith({ isBufferFull: true });
+	const filled = {
+		...sourceWith(),
+		status: asStored(statusIn(decide(full, now))!),
+	};
+	expect(
+		decide(stateWith({ source: filled, isBufferFull: undefined }), now),
+	).toEqual([]);
+});
+
+test("an archive that goes on failing is told at once, and the Source stays Ready", () => {
+	const status = statusIn(decide(stateWith({ shardStates: alarmed(1) }), now));
+	expect(status?.conditions).toEqual([
+		expect.objectContaining({ type: "Ready", status: "True" }),
+		expect.objectContaining({
+			type: "ArchiveLags",
+			reason: "ArchiveFails",
+			message: expect.stringContaining("Archive of shard 1, which"),
+		}),
+	]);
+});
+
 test("that new Sources go to other shards is said only if one has room, and nothing changes while nobody knows", () => {
 	const bufferIn = (state: Partial<SourceState>) =>
 		statusIn(decide(stateWith({ isBufferFilling: true, ...state }), now))

@@ -8,6 +8,7 @@ import { dueNotifications } from "../notification/state.ts";
 import type { CommonAction, FinalizerAction } from "../reconcile/actions.ts";
 import { remainingGraceMs } from "../reconcile/grace.ts";
 import type { KubeEventReason } from "../reconcile/reasons.ts";
+import { stopOf } from "./archive-condition.ts";
 import { withoutFacts } from "./facts.ts";
 import { idleChanges, idleOf } from "./idle.ts";
 import { planFindingOf } from "./plan-condition.ts";
@@ -167,6 +168,8 @@ function validate(
 			message: `Senders get 503: the Source's events belong to shard ${keys.shard}, and there are only ${shards} shards. An administrator sets the chart value "shards" to ${keys.shard + 1} or more.`,
 			keys,
 		};
+	const stop = stopOf(state, keys);
+	if (stop) return { ...stop, keys };
 	return {
 		reason: "Active",
 		message: `The URL in status.webhookURL accepts events.${unprovenOf(source)}${doubtsOf(source, (name) => secrets.get(name))}`,

@@ -87,7 +87,7 @@ export function statusOf(
 		EventsLost: isLossUnread(state)
 			? "as before"
 			: lossesFindingOf(shardStates, lostOf(state, keys, now)),
-		ArchiveLags: lagFindingOf(state.laggingShards),
+		ArchiveLags: lagFindingOf(state.laggingShards, shardStates),
 		BufferFills: bufferFindingOf(
 			stored?.shard,
 			state.isBufferFilling,

@@ -41,6 +41,31 @@ test("a stream without a limit never fills", () => {
 	expect(fill(10 ** 12, {})).toBe(false);
 });
 
+test("a shard is full once the largest frame has no room, until a fifth is free again", () => {
+	const mib = 1024 ** 2;
+	const { changes, found } = backlogs();
+	const isFull = (free: number, limit: number) => {
+		const limitBytes = limit * mib;
+		const bytes = limitBytes - free * mib;
+		found.take(2, { frames: 1, bytes, limitBytes, lagSeconds: 1 });
+		return found.isFull(2);
+	};
+	expect(found.isFull(2)).toBeUndefined();
+	expect([9, 7, 0, 9, 199, 200, 9].map((free) => isFull(free, 1_000))).toEqual([
+		false,
+		true,
+		true,
+		true,
+		true,
+		false,
+		false,
+	]);
+	expect(changes).toHaveLength(3);
+	// A small one can't keep so much free.
+	expect([2, 0.9].map((free) => isFull(free, 20))).toEqual([false, true]);
+	expect(found.full).toEqual([2]);
+});
+
 test("a shard lags from 5 minutes on, and no more below one, and says each change once", () => {
 	const { changes, found } = backlogs();
 	const lags = (lagSeconds: number) => {

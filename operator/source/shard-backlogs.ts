@@ -1,3 +1,4 @@
+import { maxFrameBytes } from "../../packages/contracts/nats.ts";
 import type {
 	ShardBacklog,
 	ShardReading,
@@ -9,6 +10,8 @@ import { pause } from "../../packages/service/pause.ts";
 const fillingShare = 0.6;
 /** Lower, so that a shard at the edge doesn't change the status of all its Sources again and again. */
 const calmShare = 0.4;
+/** What a full one must have free again, for the same reason. */
+const roomyShare = 0.2;
 /** As the alert TidemillArchiveLags has it, and lower once it was so. */
 const laggingSeconds = 300;
 const promptSeconds = 60;
@@ -19,6 +22,7 @@ export class ShardBacklogs {
 	readonly #read: () => Promise<ShardReading[]>;
 	readonly #log: Logger;
 	readonly #filling = new Map<number, boolean>();
+	readonly #full = new Map<number, boolean>();
 	readonly #lagging = new Map<number, boolean>();
 	/** Shards that didn't answer the last time. */
 	readonly #silent = new Set<number>();
@@ -32,6 +36,16 @@ export class ShardBacklogs {
 	/** Whether the shard's buffer fills; undefined before it was read. */
 	fills(shard: number): boolean | undefined {
 		return this.#filling.get(shard);
+	}
+
+	/** Whether the shard's buffer is full, so that senders get 503; undefined before it was read. */
+	isFull(shard: number): boolean | undefined {
+		return this.#full.get(shard);
+	}
+
+	/** The shards whose buffer is full. */
+	get full(): number[] {
+		return [...this.#full].flatMap(([shard, isFull]) => (isFull ? shard : []));
 	}
 
 	/** Those of the shards whose events wait too long for the bucket; undefined before all were read. */
@@ -52,7 +66,7 @@ export class ShardBacklogs {
 		);
 	}
 
-	/** Called when a shard was read first, begins to fill or to lag, has room again, is prompt again, is silent or answers again. */
+	/** Called when a shard was read first, begins to fill or to lag, is full, has room again, is prompt again, is silent or answers again. */
 	onChange(handler: (shard: number) => void): void {
 		this.#handlers.push(handler);
 	}
@@ -89,15 +103,21 @@ export class ShardBacklogs {
 	}
 
 	take(shard: number, { bytes, limitBytes, lagSeconds }: ShardBacklog): void {
-		const [filled, lagged] = [
+		const [filled, wasFull, lagged] = [
 			this.#filling.get(shard),
+			this.#full.get(shard),
 			this.#lagging.get(shard),
 		];
 		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
 		const fills = share > (filled ? calmShare : fillingShare);
+		const isFull =
+			limitBytes !== undefined &&
+			limitBytes - bytes < limitBytes * roomyShare &&
+			(wasFull === true || limitBytes - bytes < leastRoom(limitBytes));
 		const lags = lagSeconds > (lagged ? promptSeconds : laggingSeconds);
-		if (fills === filled && lags === lagged) return;
+		if (fills === filled && isFull === wasFull && lags === lagged) return;
 		this.#filling.set(shard, fills);
+		this.#full.set(shard, isFull);
 		this.#lagging.set(shard, lags);
 		this.#changed(shard);
 	}
@@ -105,4 +125,9 @@ export class ShardBacklogs {
 	#changed(shard: number): void {
 		for (const handler of this.#handlers) handler(shard);
 	}
+}
+
+/** Under load a frame may be as large as it can be. */
+function leastRoom(limitBytes: number): number {
+	return Math.min(maxFrameBytes, limitBytes / 20);
 }

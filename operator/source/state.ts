@@ -64,6 +64,8 @@ export interface SourceState {
 	shardStates: ShardState[];
 	/** Whether the buffer of the shard of its new events fills; undefined while nobody knows. */
 	isBufferFilling: boolean | undefined;
+	/** Whether that buffer is full; undefined while nobody knows. */
+	isBufferFull: boolean | undefined;
 	/** The shards that may hold the Source's events and whose events wait too long; undefined while nobody knows. */
 	laggingShards: number[] | undefined;
 	/** Whether new Sources find a shard that doesn't fill. */
@@ -166,6 +168,8 @@ export async function readSource(
 				: [],
 		isBufferFilling:
 			typeof keys === "object" && context.shardBacklogs.fills(keys.shard),
+		isBufferFull:
+			typeof keys === "object" && context.shardBacklogs.isFull(keys.shard),
 		laggingShards:
 			typeof keys === "object"
 				? context.shardBacklogs.laggingOf(keys.shards)

@@ -133,6 +133,24 @@ export interface ShardState {
 	lostFrames: Record<UtcDate, number>;
 	/** Nobody can say how many frames were lost that were stored since then, RFC 3339; absent when all are counted. */
 	unknownSince?: string;
+	/** Archive doesn't take the shard's events to the bucket; absent while it does. */
+	stopped?: ShardStop;
+	/** What an administrator did last to the shard's stream, for an Event in Kubernetes. */
+	intervention?: Intervention;
+}
+
+/** By `tidemill buffer`. */
+export interface Intervention {
+	/** RFC 3339. */
+	time: string;
+	/** For people. */
+	text: string;
+}
+
+/** Its words are in archive's log: they name streams and keys, and an account's people read this. */
+export interface ShardStop {
+	/** Archive goes on only once a person has acted and its process was restarted. Absent while it tries again by itself. */
+	alarm?: string;
 }
 
 /** The entry of the ledger bucket for a shard. No source key has a dot. */

@@ -11,8 +11,10 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { annotation } from "../../crds/labels.ts";
+import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { freePort } from "../../local/machine/ports.ts";
 import { framesSubject } from "../../packages/contracts/nats.ts";
+import { kinds } from "../../packages/kube/kinds.ts";
 import { firing, scrape } from "../support/alerts/firing.ts";
 import { commandsIn, runbookOf } from "../support/alerts/runbook.ts";
 import {
@@ -149,6 +151,40 @@ test("events that no archive takes away fire the alerts about the lag and the bu
 	const { streams } = await jetstreamManager(admin, { checkAPI: false });
 	await streams.purge(stream);
 	await silent();
+});
+
+/** Waits until `kubectl get source` says so, and `kubectl describe` and `tidemill doctor` why. */
+async function showsReady(status: string, reason: string, note?: string) {
+	await vi.waitFor(async () => {
+		const of = ["source", "orders", "--namespace", namespace];
+		const { stdout: row } = await kubectl(["get", ...of, "--no-headers"]);
+		expect(row.split(/ +/)[2]).toBe(status);
+		const { stdout: described } = await kubectl(["describe", ...of]);
+		expect(described).toMatch(new RegExp(`Reason: +${reason}$`, "m"));
+		const { metadata } = (await world.client.get(
+			kinds.lease,
+			"tidemill-operator",
+			namespace,
+		))!;
+		expect(metadata.annotations?.[annotation.stoppedShards]).toBe(note);
+	}, soon);
+}
+
+test("a full buffer and a shard in alarm make their Sources Ready=False, and are on the Lease for tidemill doctor, until they are over", async () => {
+	const shards = await NatsProgress.open(world.archive, 1);
+	await shards.setStopped(0, { alarm: "CutMismatch" });
+	await showsReady("False", "ArchiveStopped", '{"0":"CutMismatch"}');
+	await shards.setStopped(0, {});
+	await showsReady("True", "ArchiveFails", '{"0":"ArchiveFails"}');
+	await shards.setStopped(0, undefined);
+	await showsReady("True", "Active");
+
+	for (const bytes of [...Array(9).fill(10_000), 6_000])
+		await admin.request(framesSubject(0), Buffer.alloc(bytes));
+	await showsReady("False", "BufferFull", '{"0":"BufferFull"}');
+	const { streams } = await jetstreamManager(admin, { checkAPI: false });
+	await streams.purge(stream);
+	await showsReady("True", "Active");
 });
 
 test.each([

@@ -24,6 +24,7 @@ import {
 	type ReloadedNats,
 	startReloadedCluster,
 } from "../support/servers/reloaded-nats.ts";
+import { startTidemill } from "../support/servers/tidemill-process.ts";
 
 /* Accounts where each stream's leader may be on another server than a role. */
 
@@ -109,4 +110,37 @@ test("each role reaches the streams and the other roles from each server", async
 		expect(await taken?.ackAck()).toBe(true);
 		await haveMade(await as("api", server), rates.stream, 3);
 	}
+});
+
+test("`tidemill buffer replicas` gives each stream as many copies as archive's setting says, and others' none", async () => {
+	const archive = await as("archive", 0);
+	const admin = await as("admin", 0);
+	const { streams } = await jetstreamManager(admin, { checkAPI: false });
+	const copies = async () => {
+		const all = await Array.fromAsync(streams.list());
+		return Object.fromEntries(
+			all.map(({ config }) => [config.name, config.num_replicas]),
+		);
+	};
+	await vi.waitFor(() => makeEach(archive, 1), patient);
+	await streams.add({ name: "others", subjects: ["others"], num_replicas: 1 });
+	for (const name of Object.keys(await copies()))
+		await streams.update(name, { num_replicas: 1 });
+	const { host } = new URL(servers[0]!.address);
+	const run = (STREAM_REPLICAS: string) =>
+		startTidemill(["buffer", "replicas"], {
+			NATS_URL: `nats://archive:archive@${host}`,
+			...{ AWS_REGION: "r", S3_BUCKET: "events", AWS_ACCESS_KEY_ID: "a" },
+			...{ AWS_SECRET_ACCESS_KEY: "b", STREAM_REPLICAS },
+		}).ended;
+	expect(await run("3")).toMatchObject({ exitCode: 0, stderr: "" });
+	const { others, ...own } = await copies();
+	expect(others).toBe(1);
+	expect(new Set(Object.values(own))).toEqual(new Set([3]));
+	expect((await run("3")).stdout).toBe("All streams have 3 copies.\n");
+	// There are three servers.
+	expect(await run("5")).toMatchObject({
+		exitCode: 1,
+		stderr: expect.stringContaining("still 3, since NATS says"),
+	});
 });

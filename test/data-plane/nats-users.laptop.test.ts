@@ -442,8 +442,15 @@ const forbidden: [string, () => Promise<unknown>][] = [
 		async () => (await jetstreamManager(as.receive)).streams.purge(frames),
 	],
 	[
-		"archive deletes a stream",
-		async () => (await jetstreamManager(as.archive)).streams.delete(frames),
+		"archive deletes another stream than a shard's",
+		async () =>
+			(await jetstreamManager(as.archive)).streams.delete(
+				`KV_${bucket.routes}`,
+			),
+	],
+	[
+		"receive deletes a shard's stream",
+		async () => (await jetstreamManager(as.receive)).streams.delete(frames),
 	],
 	[
 		"receive deletes a source's events",

@@ -63,9 +63,10 @@ export const stolenNatsUsers: Record<string, Stolen> = {
 		user: "archive",
 		can: [
 			[
-				"read and purge events that aren't in the bucket yet",
+				"read, purge and delete events that aren't in the bucket yet",
 				{ sends: readFrames },
 				{ sends: purge(frames) },
+				{ sends: `$JS.API.STREAM.DELETE.${frames}` },
 			],
 			["answer Runs with other data", { hears: manifestSubject("*") }],
 			[

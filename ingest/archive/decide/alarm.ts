@@ -5,7 +5,7 @@
  */
 export const alarms = {
 	FrameUnreadable:
-		"Upgrade archive before receive, then restart archive. If no version can read the frame, purge it.",
+		"Upgrade archive before receive, then restart archive. If no version can read the frame, purge it by tidemill buffer.",
 	CutsMissing:
 		"Check that S3_BUCKET and S3_PREFIX haven't changed since this stream began. If cut records were deleted, restore them. If they are gone for good, accept that: `tidemill ledger accept-bucket`.",
 	CutMismatch:
@@ -13,7 +13,7 @@ export const alarms = {
 	CutUnreadable:
 		"Restore the record, or upgrade archive if a newer version wrote it.",
 	StreamBehind:
-		"The stream was restored from an old backup. Save its frames, then delete it: archive makes a new one.",
+		"The stream was restored from an old backup. Save its frames, then give it up by tidemill buffer: archive makes a new one.",
 } as const;
 
 export type AlarmCode = keyof typeof alarms;

@@ -252,6 +252,24 @@ function noteTraces({ events }: Frame, { headers }: JsMsg): void {
 	}
 }
 
+function decodeWhole(data: Uint8Array, shared: SharedFields): Frame {
+	const frame = decodeFrame(data, shared);
+	for (const { body } of frame.events)
+		if (!isUtf8(body)) throw new FrameError("a body isn't UTF-8");
+	return frame;
+}
+
+/** Why this version of archive can't read a frame; undefined if it can. */
+export function whyUnreadable(data: Uint8Array): string | undefined {
+	try {
+		decodeWhole(data, new SharedFields());
+		return undefined;
+	} catch (error) {
+		if (!(error instanceof FrameError)) throw error;
+		return error.message;
+	}
+}
+
 function readFrame(
 	data: Uint8Array,
 	shared: SharedFields,
@@ -259,10 +277,7 @@ function readFrame(
 	sequence: number,
 ): Frame {
 	try {
-		const frame = decodeFrame(data, shared);
-		for (const { body } of frame.events)
-			if (!isUtf8(body)) throw new FrameError("a body isn't UTF-8");
-		return frame;
+		return decodeWhole(data, shared);
 	} catch (error) {
 		if (!(error instanceof FrameError)) throw error;
 		throw new Alarm(

@@ -10,9 +10,11 @@ import {
 	type CountsRequest,
 	type DeletedLedger,
 	furtherKey,
+	type Intervention,
 	type RetentionState,
 	retentionKey,
 	type ShardState,
+	type ShardStop,
 	type SourceCounts,
 	type SourceLedger,
 	shardKey,
@@ -181,8 +183,47 @@ export class NatsProgress {
 		return this.#replace(key, JSON.stringify(retention));
 	}
 
+	/** What the shard has lost. That it is at work withdraws what was said of a stop. */
 	setShard(state: ShardState): Promise<void> {
-		return this.#replace(shardKey(state.shard), JSON.stringify(state));
+		return this.#reviseShard(state.shard, ({ intervention }) => ({
+			...state,
+			...(intervention && { intervention }),
+		}));
+	}
+
+	/** Says that archive has stopped the shard, or no more. */
+	setStopped(shard: number, stopped: ShardStop | undefined): Promise<void> {
+		return this.#reviseShard(shard, ({ stopped: _, ...state }) => ({
+			...state,
+			...(stopped && { stopped }),
+		}));
+	}
+
+	/** Says what an administrator did to the shard's stream. */
+	setIntervention(shard: number, intervention: Intervention): Promise<void> {
+		return this.#reviseShard(shard, (state) => ({ ...state, intervention }));
+	}
+
+	/** What is published of the shard. */
+	async shardState(shard: number): Promise<ShardState | undefined> {
+		const entry = await this.#ledger.get(shardKey(shard));
+		return entry?.operation === "PUT" ? entry.json() : undefined;
+	}
+
+	#reviseShard(
+		shard: number,
+		revised: (published: ShardState) => ShardState,
+	): Promise<void> {
+		return revise(this.#ledger, shardKey(shard), async (published) => {
+			const text = JSON.stringify(
+				revised(
+					published
+						? JSON.parse(published)
+						: { version: 1, shard, lostFrames: {} },
+				),
+			);
+			return text === published ? undefined : text;
+		});
 	}
 
 	#replace(key: string, text: string): Promise<void> {
