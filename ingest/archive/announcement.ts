@@ -9,7 +9,10 @@ import {
 } from "../../packages/contracts/archive.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { isNoRoom } from "../../packages/service/nats/connection.ts";
+import {
+	isNoRoom,
+	natsReason,
+} from "../../packages/service/nats/connection.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { republished } from "../../packages/streams/made-streams.ts";
 import { newestFrameVersion } from "../wire/frame.ts";
@@ -20,6 +23,8 @@ export interface AnnouncementOptions {
 	replicas: number;
 	shards: number[];
 	log: Logger;
+	/** Learns why the work can't begin yet; undefined once it can. */
+	onWait?: (reason: string | undefined) => void;
 }
 
 /** A process that was killed stays in the bucket for this long. It counts for a few seconds only. */
@@ -32,7 +37,7 @@ const retryMs = 1_000;
  * Rejects as the work does.
  */
 export async function whileAnnounced(
-	{ connection, replicas, shards, log }: AnnouncementOptions,
+	{ connection, replicas, shards, log, onWait }: AnnouncementOptions,
 	signal: AbortSignal,
 	work: () => Promise<unknown>,
 ): Promise<void> {
@@ -53,15 +58,19 @@ export async function whileAnnounced(
 				...republished(bucket.archives),
 			});
 			await archives.put(id, JSON.stringify(announcement));
+			onWait?.(undefined);
 			return true;
 		} catch (error) {
 			// Somebody may have deleted the bucket.
 			archives = undefined;
+			const reason = natsReason(error);
+			const mayWork = isNoRoom(error);
+			onWait?.(mayWork ? undefined : `can't announce itself: ${reason}`);
 			log.warn(
-				{ err: error },
+				{ err: error, reason },
 				"failed to announce this archive to receive; trying again",
 			);
-			return isNoRoom(error);
+			return mayWork;
 		}
 	};
 	while (!signal.aborted && !(await announce())) await pause(retryMs, signal);

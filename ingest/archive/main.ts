@@ -52,6 +52,7 @@ export async function main(): Promise<number> {
 	const tracing = await openTracing("archive", settings, log);
 
 	const shards: Shard[] = [];
+	let unannounced: string | undefined;
 	const registry = processRegistry();
 	let nats: NatsConnection | undefined;
 	let guard: BucketGuard | undefined;
@@ -68,7 +69,9 @@ export async function main(): Promise<number> {
 		ready: () =>
 			stop.aborted
 				? "stopping"
-				: (reasonNotReady(state, shards, guard) ?? requests.notReady()),
+				: ((state.isRefused ? undefined : unannounced) ??
+					reasonNotReady(state, shards, guard) ??
+					requests.notReady()),
 		registry,
 	});
 	log.info(
@@ -135,7 +138,12 @@ export async function main(): Promise<number> {
 		progress: () => NatsProgress.open(connection, replicas),
 		log,
 	});
-	const announcement = { connection, replicas, shards: archive.shards, log };
+	const announcement = {
+		...{ connection, replicas, shards: archive.shards, log },
+		onWait: (reason: string | undefined) => {
+			unannounced = reason;
+		},
+	};
 	const work = whileAnnounced(announcement, signal, () =>
 		Promise.all([
 			guard.whileAccepted(signal, () =>

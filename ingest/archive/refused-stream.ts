@@ -13,6 +13,7 @@ import {
 	refusedStream,
 } from "../../packages/contracts/refused-request.ts";
 import type { Logger } from "../../packages/service/log.ts";
+import { natsReason } from "../../packages/service/nats/connection.ts";
 import { pause } from "../../packages/service/pause.ts";
 
 /** How long the stream may be missing after NATS has lost its memory. */
@@ -29,7 +30,10 @@ export async function keepRefusedStream(
 ): Promise<void> {
 	while (!signal.aborted) {
 		await openRefusedStream(connection, replicas).catch((error) =>
-			log.warn({ err: error }, "can't create the stream of refused requests"),
+			log.warn(
+				{ err: error, reason: natsReason(error) },
+				"can't create the stream of refused requests: people can't look at them, and events are stored all the same",
+			),
 		);
 		await pause(lookEveryMs, signal);
 	}

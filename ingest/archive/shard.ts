@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { backoffMs } from "../../packages/service/backoff.ts";
+import { natsReason } from "../../packages/service/nats/connection.ts";
 import { pause } from "../../packages/service/pause.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
@@ -191,7 +192,7 @@ export class Shard {
 
 	async #backOff(error: unknown, signal: AbortSignal): Promise<void> {
 		const { log, metrics, number: shard } = this.#options;
-		const reason = error instanceof Error ? error.message : String(error);
+		const reason = natsReason(error);
 		const isExpected = error instanceof PositionLost;
 		this.#state = { isRunning: false, reason };
 		if (isExpected) log.info({ shard, reason }, "reading restarts");

@@ -66,6 +66,16 @@ test("what a store can't do is told by the error's code, also within a 200", asy
 	);
 });
 
+test.each(["QuotaExceeded", "XMinioAdminBucketQuotaExceeded"])(
+	"a store without room, %s, is named with what makes some",
+	async (code) => {
+		const store = await startLateStore(code);
+		await expect(store.putNew("k", "ours", "text/x")).rejects.toThrow(
+			`${code}: no. The store has no room for more: raise the bucket's quota`,
+		);
+	},
+);
+
 test("of many objects that are deleted, one that is gone is no error, and a refusal is one of the keys", async () => {
 	const refused = vi.fn();
 	const value = { accessKeyId: "id", secretAccessKey: "secret" };

@@ -13,6 +13,7 @@ export function storeError(
 	const advised =
 		(keys ? adviceOnFiles : adviceOnVariables)[name] ??
 		advice[name] ??
+		(statusOf(error) === 507 ? noStorage : undefined) ??
 		(isDistrust(name) ? distrusted : undefined);
 	const said = error instanceof Error ? error.message : String(error);
 	return new Error(
@@ -20,6 +21,9 @@ export function storeError(
 		{ cause: error },
 	);
 }
+
+const noStorage =
+	"The store has no room for more: raise the bucket's quota or enlarge its disk, or keep events for fewer days (retentionDays). Archive goes on by itself once there is room, and events wait in NATS until then.";
 
 /** By the error codes of the S3 API reference, "List of error codes", and of the SDK. */
 const advice: Record<string, string> = {
@@ -41,6 +45,9 @@ const advice: Record<string, string> = {
 	ECONNREFUSED: "Correct S3_ENDPOINT, or start the store.",
 	ERR_TLS_CERT_ALTNAME_INVALID:
 		"Set S3_ENDPOINT to a host name of the store's certificate. If the certificate lacks the bucket's host name, set S3_FORCE_PATH_STYLE=true.",
+	// Ceph's, 403 (rgw_common.cc), and MinIO's, 400 (cmd/api-errors.go). Others answer 507 (RFC 4918 §11.5), as versitygw does.
+	QuotaExceeded: noStorage,
+	XMinioAdminBucketQuotaExceeded: noStorage,
 	NotImplemented: "Use a store with conditional writes (If-None-Match: *).",
 };
 

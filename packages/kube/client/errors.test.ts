@@ -15,6 +15,14 @@ test.each([
 		"Service Unavailable",
 		"the apiserver answered 503 Service Unavailable",
 	],
+	[
+		500,
+		{ message: "etcdserver: mvcc: database space exceeded" },
+		"Internal Server Error",
+		expect.stringMatching(
+			/^etcdserver: mvcc: database space exceeded\. .* etcdctl alarm disarm\.$/,
+		),
+	],
 	[404, {}, "Not Found", "the apiserver answered 404 Not Found"],
 	[599, null, "Unknown", "the apiserver answered 599 Unknown"],
 ])(

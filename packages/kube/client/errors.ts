@@ -26,7 +26,13 @@ export class KubeApiError extends Error {
 		// Not imported: that would load all of fetch into each process that knows this error, as in transport.ts.
 		const { STATUS_CODES } = process.getBuiltinModule("node:http");
 		const reason = answer.reason || (STATUS_CODES[status] ?? "Unknown");
-		super(answer.message || `the apiserver answered ${status} ${reason}`);
+		const message =
+			answer.message || `the apiserver answered ${status} ${reason}`;
+		super(
+			message.includes("database space exceeded")
+				? `${message}. ${etcdIsFull}`
+				: message,
+		);
 		this.status = status;
 		this.reason = reason;
 		this.details = answer.details;
@@ -34,6 +40,10 @@ export class KubeApiError extends Error {
 		this.request = request && { method: request.method, path: request.path };
 	}
 }
+
+/** etcd answers so to each write but deletions (etcd's manual, "Maintenance: Space quota"), and can then take no condition either. */
+const etcdIsFull =
+	"Kubernetes' etcd has used up its quota: compact and defragment it, or raise --quota-backend-bytes, then run etcdctl alarm disarm.";
 
 /** The answer has more characters than its reader takes. */
 export class AnswerTooLong extends Error {

@@ -202,6 +202,28 @@ export function isNoRoom(error: unknown): boolean {
 	return error instanceof JetStreamApiError && noRoomCodes.has(error.code);
 }
 
+/** What to do about limits of nats-server: 10026 JSMaximumConsumersLimitErr, 10027 JSMaximumStreamsLimitErr, and those without room. */
+const limitAdvice: Record<number, string> = {
+	10002:
+		"Raise the JetStream limits of the account that holds Tidemill's streams",
+	10023: "Raise max_file_store of NATS's servers (nats.maxFileStoreBytes)",
+	10026: "Raise max_consumers of the account that holds Tidemill's streams",
+	10027:
+		"Raise max_streams of the account that holds Tidemill's streams: it needs one for each shard and ten more",
+	10028:
+		"Raise max_memory_store of NATS's servers, or max_memory of the account that holds Tidemill's streams: counts and refused requests of the last hours take 96 MiB",
+	10047:
+		"Raise max_file_store of NATS's servers (nats.maxFileStoreBytes), or max_file of the account that holds Tidemill's streams",
+};
+
+/** What an error says, and what to do if it is a limit of JetStream that is reached. */
+export function natsReason(error: unknown): string {
+	const said = error instanceof Error ? error.message : String(error);
+	const advice =
+		error instanceof JetStreamApiError ? limitAdvice[error.code] : undefined;
+	return advice ? `${said}. ${advice}.` : said;
+}
+
 /** Whether a compare-and-set, or a KV `create`, failed because somebody else wrote first. */
 export function isConflict(error: unknown): error is JetStreamApiError {
 	return (
