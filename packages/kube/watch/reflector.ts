@@ -132,7 +132,7 @@ export async function listAll<T extends KubeObject>(
 					...{ limit, continue: next, maxLength },
 				});
 				items.push(...page.items.map(kept));
-				return page.metadata;
+				return page.metadata ?? {};
 			} catch (error) {
 				if (!(error instanceof AnswerTooLong)) throw error;
 				return undefined;
