@@ -130,8 +130,9 @@ test("the chart is installed to try it out", async () => {
 
 test.each(
 	documented(
-		"docs/runbooks/Tidemill{APIDown,ArchiveAlarm,ArchiveDown,ArchiveLagUnknown,ArchiveWorkFails,BufferFills,CertificateExpires,ClockOff,ExporterAbsent,FramesLost,InstallationOverlap,NATSDown,NotifyDown,OperatorDown,OperatorFails,OperatorHasNoLeader,ReceiveDown,ReplicasMissing,RoutesAreOld,S3Down}.md sh",
-	),
+		"docs/runbooks/Tidemill{APIDown,ArchiveAlarm,ArchiveDown,ArchiveLagUnknown,ArchiveWorkFails,BufferFills,CertificateExpires,ClockOff,ExporterAbsent,FramesLost,InstallationOverlap,NATSAccountMissing,NATSDown,NotifyDown,OperatorDown,OperatorFails,OperatorHasNoLeader,ReceiveDown,ReplicasMissing,RoutesAreOld,S3Down}.md sh",
+		// Nothing runs in a Pod.
+	).filter(({ text }) => !text.includes("kubectl exec")),
 )("$page has commands that an installation answers", async (piece) => {
 	const { stdout, stderr } = await run("-uo", piece);
 	// A doctor tells that nothing runs.

@@ -1,11 +1,9 @@
 // On a laptop nothing proves this: it takes processes of archive that are restarted. A verb's refusals need the same scene.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import { encodeFrameHead } from "../../ingest/wire/frame.ts";
-import { commandsIn } from "../support/alerts/runbook.ts";
+import { documentedText } from "../support/examples/documented.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
 import {
 	ArchiveFixture,
@@ -26,23 +24,21 @@ beforeAll(async () => {
 });
 afterAll(() => servers?.stop());
 
-const page = readFileSync(
-	join(import.meta.dirname, "../../docs/reference/errors.md"),
-	"utf8",
-);
-
-/** The page's commands in archive's Pod that begin so. */
-function documented(
+/** The pages' commands in archive's Pod that begin so. */
+function commandsOf(
 	command: string[],
 	filled: Record<string, string>,
 ): string[] {
-	const [, section = ""] = page.split("## Alarms of archive\n");
-	// Those of list items are indented.
-	const text = section.split(/^### /m)[0]!.replaceAll(/^ {2}/gm, "");
+	const text = [
+		documentedText("docs/reference/errors.md#alarms-of-archive sh"),
+		documentedText("docs/runbooks/TidemillArchiveAlarm.md#fix-it sh"),
+	].join("");
 	const inPod = / deployment\/tidemill-archive -- tidemill (buffer [^>]+)/;
-	return commandsIn(text, filled).flatMap((line) => {
+	return text.split("\n").flatMap((line) => {
 		const [, words = ""] = inPod.exec(line) ?? [];
-		return words.startsWith(command.join(" ")) ? [words.trim()] : [];
+		return words.startsWith(command.join(" "))
+			? [words.trim().replaceAll(/<\w+>/g, (name) => filled[name] ?? name)]
+			: [];
 	});
 }
 
@@ -62,7 +58,7 @@ const runDocumented = (
 ) =>
 	run(
 		archive,
-		documented(command, {
+		commandsOf(command, {
 			"<stream>": archive.stream,
 			"<sequence>": String(sequence),
 		})[index]!,
