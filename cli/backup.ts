@@ -10,12 +10,12 @@ export function define(backup: CommandGroup): void {
 	backup
 		.addHelpText(
 			"after",
-			"\nPrints a file that kubectl apply takes: tracking plans with their ConfigMaps, destinations, sources and pipelines, of all namespaces unless --namespace names one. At its head stands what else a restore needs, by name: Secrets, ServiceAccounts, volumes and the bucket. Nothing in it is secret. It reads with your own rights, and no Secret's values.",
+			"\nPrints a file that kubectl apply takes: tracking plans with their ConfigMaps, destinations, sources and pipelines, of all namespaces unless --namespace names one. At its head stands what else a restore needs, by name: Secrets, ServiceAccounts, volumes and the bucket. It holds no Secret; a password that you wrote into a spec, such as into a proxy's URL, is in it. It reads with your own rights, and no Secret's values.",
 		)
 		.addHelpText(
 			...examples(
-				"tidemill backup > backup.yaml",
-				"tidemill backup -n shop > shop.yaml",
+				"tidemill backup > backup.new && mv backup.new backup.yaml",
+				"tidemill backup -n shop > shop.new && mv shop.new shop.yaml",
 			),
 		)
 		.action(async (_, command) => {

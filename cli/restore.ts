@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { annotation } from "../crds/labels.ts";
 import type { KubeClient } from "../packages/kube/client/client.ts";
 import { kinds } from "../packages/kube/kinds.ts";
-import { type Backup, backupText, parseBackup } from "./backup/backup-text.ts";
+import { backupText, parseBackup } from "./backup/backup-text.ts";
 import { type Compared, compared } from "./backup/comparison.ts";
 import { type Manifest, readKept } from "./backup/kept.ts";
 import { merged, type Needed, stateOf } from "./backup/needed.ts";
@@ -90,8 +90,8 @@ async function checked(client: KubeClient, file: string): Promise<Found> {
 		time,
 		...(namespace !== undefined && { namespace }),
 		resources: compared(
-			live.manifests,
-			backup.manifests.filter((each) => !isUnread(each, live)),
+			live.manifests.filter((each) => !isUnread(each, needed)),
+			backup.manifests.filter((each) => !isUnread(each, needed)),
 		),
 		needed: await Promise.all(
 			needed.map(async (one) => ({
@@ -102,13 +102,14 @@ async function checked(client: KubeClient, file: string): Promise<Found> {
 	};
 }
 
-/** A ConfigMap that the person may not read is needed, and nobody knows what it has. */
-function isUnread({ kind, metadata }: Manifest, { needed }: Backup): boolean {
+/** What somebody could not read, now or when the backup was written, is needed, and nobody knows what it has. */
+function isUnread(
+	{ kind, metadata: { name, namespace = "" } }: Manifest,
+	needed: readonly Needed[],
+): boolean {
 	return needed.some(
 		(one) =>
-			one.kind === kind &&
-			one.name === metadata.name &&
-			one.namespace === metadata.namespace,
+			one.kind === kind && one.name === name && one.namespace === namespace,
 	);
 }
 

@@ -40,11 +40,11 @@ export async function parseBackup(text: string, name: string): Promise<Backup> {
 	const [head, time = "", namespace] = first.split("\t");
 	if (head !== title)
 		throw new CommandError(
-			`${name} isn't a backup that this version of tidemill reads. Write one: tidemill backup > ${name}`,
+			`${name} isn't a backup that this version of tidemill reads. Take the version that has written it, or another backup.`,
 		);
 	if (!text.endsWith(`${end}\n`))
 		throw new CommandError(
-			`${name} ends too early, so it isn't a whole backup. Take another one, or write it again: tidemill backup > ${name}`,
+			`${name} ends too early, so it isn't a whole backup. Take another one.`,
 		);
 	const { parseAllDocuments } = await import("yaml");
 	const values = parseAllDocuments(text, { logLevel: "error" }).map(

@@ -50,4 +50,7 @@ test("what several resources need stands once, with all that need it", () => {
 		{ ...secret, use: "source/x, source/y" },
 		other,
 	]);
+	// As a backup and the cluster tell it.
+	const more = { ...secret, use: "source/x, source/z" };
+	expect(merged([{ ...secret, use: "source/x" }, more])).toEqual([more]);
 });

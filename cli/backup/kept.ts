@@ -81,15 +81,18 @@ export async function readKept(
 		...new Set(objects.map(({ metadata }) => metadata.namespace)),
 	].sort();
 	const namespaces =
-		namespace === undefined ? await readNamespaces(client, accounts) : [];
+		namespace === undefined
+			? await readNamespaces(client, accounts)
+			: { manifests: [], unread: [] };
 	return {
 		namespace,
 		manifests: [
-			...namespaces,
+			...namespaces.manifests,
 			...schemas.manifests,
 			...objects.map(manifestOf),
 		].sort(inOrder),
 		needed: [
+			...namespaces.unread,
 			...schemas.unread,
 			...(await neededBy(client, objects)),
 			...(namespace === undefined ? await readBuckets(client) : []),
@@ -151,23 +154,35 @@ function schemasOf({ kind, metadata, spec }: KeptObject): Needed[] {
 		}));
 }
 
-/** With their labels, such as those of Pod security, for who may read them. */
+/** With their labels, such as those of Pod security; those of namespaces that the person may not read are needed. */
 async function readNamespaces(
 	client: KubeClient,
 	names: readonly string[],
-): Promise<Manifest[]> {
-	return Promise.all(
+): Promise<{ manifests: Manifest[]; unread: Needed[] }> {
+	const found = await Promise.all(
 		names.map(async (name) => {
 			const read = client.get(kinds.namespace, name);
-			const found = await unless(read, "Forbidden");
+			const namespace = await unless(read, "Forbidden");
 			const { "kubernetes.io/metadata.name": _, ...labels } =
-				found?.metadata.labels ?? {};
-			return manifestOf({
-				...typeOf(kinds.namespace),
-				metadata: { name, labels },
-			});
+				namespace?.metadata.labels ?? {};
+			const metadata = { name, labels };
+			return {
+				isRead: namespace !== undefined,
+				manifest: manifestOf({ ...typeOf(kinds.namespace), metadata }),
+			};
 		}),
 	);
+	return {
+		manifests: found.map(({ manifest }) => manifest),
+		unread: found
+			.filter(({ isRead }) => !isRead)
+			.map(({ manifest: { metadata } }) => ({
+				kind: "Namespace",
+				namespace: "",
+				name: metadata.name,
+				use: "its labels",
+			})),
+	};
 }
 
 function typeOf(kind: ResourceKind<KubeObject>) {

@@ -8,7 +8,7 @@ import { hasReason, unless } from "../../packages/kube/client/errors.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
 
-/** What a manifest names and a backup doesn't hold: a secret, rights of a cloud, or what a volume has. */
+/** What a manifest names and a backup doesn't hold: a secret, rights of a cloud, what a volume has, or what its writer may not read. */
 export interface Needed {
 	kind: keyof typeof neededKinds | "Bucket";
 	/** Empty of what no namespace has. */
@@ -68,6 +68,7 @@ export async function neededBy(
 }
 
 const neededKinds = {
+	Namespace: kinds.namespace,
 	ConfigMap: kinds.configMap,
 	Secret: kinds.secret,
 	ServiceAccount: kinds.serviceAccount,
@@ -106,7 +107,7 @@ export function merged(needed: readonly Needed[]): Needed[] {
 		.sort(([a], [b]) => (a < b ? -1 : 1))
 		.map(([, same]) => ({
 			...same[0]!,
-			use: [...new Set(same.map(({ use }) => use))].join(", "),
+			use: [...new Set(same.flatMap(({ use }) => use.split(", ")))].join(", "),
 		}));
 }
 

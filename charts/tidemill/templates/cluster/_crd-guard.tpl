@@ -47,6 +47,9 @@ spec:
     - expression: "false"
       messageExpression: >-
         object.metadata.name + ' has fields in the cluster that are missing here, and stored resources would lose what they have in them. ' +
+        {{- if not .Values.crds.keep }}
+        'First upgrade the installed version with --set crds.keep=true, since Helm deletes definitions that are left out otherwise, and all resources with them. ' +
+        {{- end }}
         'Keep the newer definitions: run helm upgrade to the earlier version with --set crds.enabled=false.'
       reason: Invalid
 ---
