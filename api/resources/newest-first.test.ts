@@ -7,18 +7,22 @@ import type {
 import { newestFirst } from "./page.ts";
 
 /** Runs by name: run-000 is the newest. */
-function runs(count: number) {
+function runs(count: number, textLength = 0) {
 	const items = Array.from({ length: count }, (_, index) => ({
 		metadata: {
 			name: `run-${String(index).padStart(4, "0")}`,
 			creationTimestamp: new Date(1e12 - index * 60_000).toISOString(),
 		},
+		...(textLength > 0 && { spec: { text: "x".repeat(textLength) } }),
 	})).toSorted(() => -1);
 	const limits: (number | undefined)[] = [];
+	const starts: number[] = [];
 	const client = {
 		list: async (_kind: unknown, { limit, continue: from }: ListOptions) => {
+			await new Promise(setImmediate);
 			limits.push(limit);
 			const start = Number(from ?? 0);
+			starts.push(start);
 			const end = start + limit!;
 			return {
 				items: items.slice(start, end),
@@ -29,19 +33,23 @@ function runs(count: number) {
 			};
 		},
 	} as unknown as KubeClient;
-	const list = async (query: Record<string, string>) => {
-		const listed = { client, kind: runKind, namespace: "shop" };
+	const list = async (query: Record<string, string>, signal?: AbortSignal) => {
+		const listed = {
+			...{ client, kind: runKind, namespace: "shop" },
+			...(signal && { whenGone: () => signal }),
+		};
 		const { items, ...rest } = await newestFirst<Run>(
 			listed,
 			query,
-			({ metadata }) => metadata,
+			({ metadata, spec }) => ({ ...metadata, ...spec }),
 		);
 		return {
 			...rest,
+			length: JSON.stringify(items).length,
 			names: items.map((item) => (item as { name: string }).name),
 		};
 	};
-	return { items, list, limits };
+	return { items, list, limits, starts };
 }
 
 test("a list is newest first, over all of its pages", async () => {
@@ -84,7 +92,7 @@ test("a short list costs one small page, and a longer one is read once more", as
 test("beyond 1,000 the list has the order of the apiserver, whose cursors go on", async () => {
 	const { items, list } = runs(1_001);
 	const first = await list({ limit: "2" });
-	expect(first).toEqual({
+	expect(first).toMatchObject({
 		names: items.slice(0, 2).map(({ metadata }) => metadata.name),
 		cursor: "2",
 		total: 1_001,
@@ -146,4 +154,37 @@ test("a date is the whole UTC date, and half a date is refused", async () => {
 	await expect(list({ from: date, cursor: "2" })).rejects.toMatchObject({
 		details: [{ path: "cursor" }],
 	});
+});
+
+const always = { from: "2000-01-01", limit: "1000" };
+
+test("objects of a time that are too large for one page come in several, and one alone comes whole", async () => {
+	const { items, list } = runs(40, 1_500_000);
+	items[12]!.spec = { text: "x".repeat(20_000_000) };
+	const names: string[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const found = await list({ ...always, ...(cursor && { cursor }) });
+		expect(found.total).toBe(40);
+		if (found.names.length > 1)
+			expect(found.length).toBeLessThanOrEqual(16 * 1024 ** 2);
+		names.push(...found.names);
+		({ cursor } = found);
+		if (cursor === undefined) break;
+	}
+	expect(names).toEqual(items.map(({ metadata }) => metadata.name).sort());
+});
+
+test("nothing more is read for a caller who is gone", async () => {
+	const { list, limits } = runs(3_000);
+	const caller = new AbortController();
+	const read = list(always, caller.signal);
+	caller.abort();
+	await expect(read).rejects.toMatchObject({ status: 503 });
+	expect(limits.length).toBeLessThanOrEqual(1);
+});
+
+test("an account reads all of its objects no more than twice at once", async () => {
+	const { list, starts } = runs(1_000);
+	await Promise.all(Array.from({ length: 4 }, () => list(always)));
+	expect(starts).toEqual([0, 0, 500, 500, 0, 0, 500, 500]);
 });

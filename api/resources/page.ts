@@ -10,7 +10,7 @@ import {
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
-import { invalidParameter, RequestError } from "../http/errors.ts";
+import { invalidParameter, RequestError, unavailable } from "../http/errors.ts";
 import { instantOf, isDnsLabel } from "../http/query.ts";
 
 export const maxPageSize = 1_000;
@@ -33,6 +33,8 @@ interface Listed<T extends KubeObject> {
 	kind: ResourceKind<T>;
 	namespace: string;
 	selectors?: Selectors;
+	/** Nobody waits for the objects any more once it fires. */
+	whenGone?: ApiRequest["whenGone"];
 }
 
 /** A page of objects. Unless it is the last, it has the next `cursor`. `total` is there where it costs nothing. */
@@ -96,12 +98,14 @@ export async function readPage<T extends KubeObject>(
 	);
 }
 
-/** All objects, a page at a time. */
+/** All objects, a page at a time. Throws a 503 once nobody waits for them. */
 export async function* readPages<T extends KubeObject>(
 	listed: Listed<T>,
 ): AsyncGenerator<T[]> {
+	const gone = listed.whenGone?.();
 	let next: string | undefined;
 	do {
+		if (gone?.aborted) throw unavailable();
 		const { items, cursor } = await readPage(listed, pageSize, next);
 		yield items;
 		next = cursor;
@@ -189,6 +193,8 @@ function requireValue(
 
 /** More objects come in the order of their names: the apiserver has no other, and sorting needs all of them. */
 const newestBound = maxPageSize;
+/** Those that read all hold up to {@link maxPageLength} each for as long as that takes. */
+const scans = new FairLimit({ atOnce: 4, atOncePerOwner: 2 });
 
 /**
  * One page of a list, newest first if there are at most {@link newestBound} objects, or if `from` or `to` limit when they were
@@ -202,7 +208,9 @@ export async function newestFirst<T extends KubeObject>(
 	const size = sizeOf(query.limit);
 	const after = ageIn(query.cursor);
 	if (query.from !== undefined || query.to !== undefined)
-		return newestWithin(listed, query, size, after, view);
+		return scans.run(listed.namespace, () =>
+			newestWithin(listed, query, size, after, view),
+		);
 	if (query.cursor !== undefined && after === undefined)
 		return page(listed, query, view);
 	const { all, first } = await readAll(listed);
@@ -222,7 +230,7 @@ export async function newestFirst<T extends KubeObject>(
 	const items = left.slice(0, size);
 	return {
 		items: items.map(view),
-		...(left.length > size && { cursor: cursorAfter(items.at(-1)!) }),
+		...(left.length > size && { cursor: cursorAfter(ageOf(items.at(-1)!)) }),
 		total: all.length,
 	};
 }
@@ -238,7 +246,8 @@ async function newestWithin<T extends KubeObject>(
 	if (cursor !== undefined && after === undefined)
 		throw refusedBy(undefined, cursor);
 	const [first, last] = [instantOf("from", from), instantOf("to", to)];
-	let found: T[] = [];
+	let found: Seen[] = [];
+	let isCut = false;
 	let total = 0;
 	for await (const items of readPages(listed)) {
 		const within = items.filter(({ metadata: { creationTimestamp } }) => {
@@ -246,17 +255,44 @@ async function newestWithin<T extends KubeObject>(
 			return first <= created && created <= last;
 		});
 		total += within.length;
-		found = [...found, ...within]
+		const seen = within
 			.filter((one) => after === undefined || ageOf(one) < after)
-			.sort((a, b) => (ageOf(a) < ageOf(b) ? 1 : -1))
-			.slice(0, size + 1);
+			.map((one) => seenOf(one, view));
+		const sorted = [...found, ...seen].sort((a, b) => (a.age < b.age ? 1 : -1));
+		found = sorted.slice(0, Math.min(size, countOfPage(sorted)));
+		// What is left out now is older than all that the page will have.
+		isCut ||= found.length < sorted.length;
 	}
-	const items = found.slice(0, size);
 	return {
-		items: items.map(view),
-		...(found.length > size && { cursor: cursorAfter(items.at(-1)!) }),
+		items: found.map(({ shown }) => shown),
+		...(isCut && { cursor: cursorAfter(found.at(-1)!.age) }),
 		total,
 	};
+}
+
+/** What a page answers of an object, which may be many times as large. */
+interface Seen {
+	age: string;
+	shown: object;
+	length: number;
+}
+
+function seenOf<T extends KubeObject>(
+	object: T,
+	view: (object: T) => object,
+): Seen {
+	const shown = view(object);
+	return { age: ageOf(object), shown, length: JSON.stringify(shown).length };
+}
+
+/** How many of the first are no more than {@link maxPageLength} together, and one in any case. */
+function countOfPage(seen: readonly Seen[]): number {
+	let length = 0;
+	const beyond = seen.findIndex((one) => {
+		length += one.length;
+		return length > maxPageLength;
+	});
+	return beyond < 0 ? seen.length : Math.max(1, beyond);
 }
 
 /** All, unless there are too many to sort, and the first page. Most lists are short, and then need no turn among the large ones. */
@@ -273,8 +309,8 @@ async function readAll<T extends KubeObject>(
 /** The apiserver's cursors are base64, without a colon. */
 const mark = "newest:";
 
-function cursorAfter(object: KubeObject): string {
-	return `${mark}${Buffer.from(ageOf(object)).toString("base64url")}`;
+function cursorAfter(age: string): string {
+	return `${mark}${Buffer.from(age).toString("base64url")}`;
 }
 
 /** Where a cursor of ours goes on; undefined for the apiserver's, which names its place itself. */

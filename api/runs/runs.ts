@@ -89,9 +89,14 @@ export const runFilters: Record<string, ListFilter> = {
 };
 
 /** `GET /v1/runs`, newest first. With `?pipeline=`, only those of one pipeline; with `?from=` and `?to=`, those of a time. */
-export const listRuns: Handler = ({ client, account: namespace, query }) => {
+export const listRuns: Handler = ({
+	client,
+	account: namespace,
+	query,
+	whenGone,
+}) => {
 	const selectors = selectorsOf(runFilters, query);
-	const runs = { client, kind: runKind, namespace, selectors };
+	const runs = { client, kind: runKind, namespace, selectors, whenGone };
 	return newestFirst<Run>(runs, query, runView);
 };
 
