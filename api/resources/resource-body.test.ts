@@ -33,6 +33,20 @@ test("null removes a field", () => {
 	expect(after).toEqual({ type: "DuckDB", duckDB: { path: "a.duckdb" } });
 });
 
+test("null removes a part of a tracking plan's schema, by both ways to patch", () => {
+	const plans = apiResources.find(({ noun }) => noun === "tracking plan")!;
+	const properties = { old: { type: "string" }, id: { type: "string" } };
+	const plan = { ...lake, spec: { common: { properties } } };
+	const patch = { common: { properties: { old: null } } };
+	const { spec: after, errors } = changedSpec(plans, plan, patch);
+	expect(after).toEqual({ common: { properties: { id: properties.id } } });
+	expect(errors).toEqual([]);
+	expect(specPatch(plans, patch, "plan")).toEqual({
+		patch: { spec: patch },
+		errors: [],
+	});
+});
+
 test("an unknown field set to null is refused and reported once, by both ways to patch", () => {
 	const patch = { "": null, duckDB: { size: null } };
 	for (const change of [

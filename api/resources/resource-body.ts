@@ -123,7 +123,8 @@ export function specPatch(
 			...renameErrors(newName, name),
 			...errors,
 			...walkErrors(resource, fields, true),
-			...valueErrors(resource.kind.kind, fields),
+			// Without what it removes.
+			...valueErrors(resource.kind.kind, mergePatch({}, fields) as JsonObject),
 		],
 	};
 }
