@@ -7,19 +7,23 @@ const kibibyte = 1024;
 let api: FastifyInstance;
 
 /** An API whose callers name their account, and the length of the answer that they want. It answers when `go` is settled. */
-function serve(room: number, go: () => Promise<void> = async () => {}) {
+function serve(
+	room: number,
+	go: () => Promise<void> = async () => {},
+	maxConnections = 100,
+) {
 	api = fastify({ bodyLimit: 10_000 * kibibyte });
 	const maxBodyBytes = 100 * kibibyte;
 	const requests = new OpenRequests(
-		{ maxConnections: 100, maxLargeBytes: room },
+		{ maxConnections, maxLargeBytes: room },
 		maxBodyBytes,
 	);
 	api.addHook("onRequest", async (request, reply) =>
 		requests.open(request, reply, String(request.headers.account)),
 	);
 	requests.countAnswers(api);
-	api.setErrorHandler((error, _, reply) =>
-		reply.code((error as RequestError).status ?? 500).send(),
+	api.setErrorHandler<RequestError>(({ status = 500, message }, _, reply) =>
+		reply.code(status).send(message),
 	);
 	api.addContentTypeParser("*", { parseAs: "string" }, async () => undefined);
 	api.route<{ Querystring: { length: number } }>({
@@ -67,4 +71,22 @@ test("what a write did is told in any case", async () => {
 	const send = serve(400 * kibibyte);
 	expect(await send("shop", "small", 300 * kibibyte)).toBe(200);
 	expect(await send("shop", undefined, 200 * kibibyte)).toBe(200);
+});
+
+test("who is refused is told whether other requests or this one alone is too much", async () => {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	serve(400 * kibibyte, () => promise, 2);
+	const ask = async (kibibytes: number) =>
+		(
+			await api.inject({
+				url: `/?length=${kibibytes * kibibyte}`,
+				headers: { account: "shop" },
+			})
+		).payload;
+	const open = ask(201);
+	expect(await ask(0)).toMatch(/^1 request is open; /);
+	resolve();
+	expect(await open).toMatch(
+		/^This request's body or answer is larger than an account may have now\. Ask for less/,
+	);
 });

@@ -47,7 +47,7 @@ export class OpenRequests {
 		const bytes = countedBytes(Math.min(body, this.#maxBodyBytes));
 		if (bytes > 0) this.#take(this.#large, bytes, subject, reply);
 		else if (this.#large.takenBy(subject) > this.#most)
-			throw refused(this.#places.takenBy(subject));
+			throw this.#refused(this.#large, subject);
 	}
 
 	/** Counts the large answers of what is open. What a write did is told in any case. */
@@ -73,8 +73,17 @@ export class OpenRequests {
 		subject: string,
 		reply: FastifyReply,
 	): void {
-		if (!room.take(subject, size)) throw refused(this.#places.takenBy(subject));
+		if (!room.take(subject, size)) throw this.#refused(room, subject);
 		whenSent(reply, () => room.giveBack(subject, size));
+	}
+
+	#refused(room: FairRoom, subject: string): RequestError {
+		const open = this.#places.takenBy(subject);
+		if (room === this.#large && open === 1) return refused(tooLarge);
+		const requests = open === 1 ? "request is" : "requests are";
+		return refused(
+			`${open} ${requests} open; all tokens of an account count together. Let some of them end, such as followed logs and large answers, and retry.`,
+		);
 	}
 }
 
@@ -88,10 +97,12 @@ function whenSent({ raw }: FastifyReply, then: () => void): void {
 	else raw.once("close", then);
 }
 
-function refused(open: number): RequestError {
-	return new RequestError(
-		"RateLimited",
-		`${open} requests are open; all tokens of an account count together. Let some of them end, such as followed logs and large answers, and retry.`,
-		{ headers: { "retry-after": "1" } },
-	);
+/** Nothing else of the subject is open. */
+const tooLarge =
+	"This request's body or answer is larger than an account may have now. Ask for less at once, such as with a smaller limit, or retry.";
+
+function refused(message: string): RequestError {
+	return new RequestError("RateLimited", message, {
+		headers: { "retry-after": "1" },
+	});
 }
