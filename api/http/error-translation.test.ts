@@ -79,6 +79,25 @@ test("fields that the apiserver refuses are listed", () => {
 	});
 });
 
+test.each([
+	'strict decoding error: duplicate field "spec.suspend"',
+	"some other words",
+])("an object that the apiserver quotes is never repeated (%s)", (words) => {
+	const quoted = JSON.stringify(
+		JSON.stringify({ spec: { note: "strict decoding error: hush" } }),
+	);
+	const message = `Invalid value: ${quoted}: ${words}`;
+	const error = requestErrorOf(
+		new KubeApiError(422, {
+			reason: "Invalid",
+			message: ` "" is invalid: patch: ${message}`,
+			details: { causes: [{ field: "patch", message }] },
+		}),
+	);
+	expect(error.status).toBe(400);
+	expect(JSON.stringify(error.problem())).not.toContain("hush");
+});
+
 test("an internal error reveals nothing", () => {
 	const error = requestErrorOf(new Error("password=secret"));
 	expect(error.code).toBe("Internal");

@@ -10,7 +10,7 @@ import {
 	unauthorized,
 	unavailable,
 } from "./errors.ts";
-import { refusedFields } from "./refused-fields.ts";
+import { quotesObject, refusedFields } from "./refused-fields.ts";
 
 /** The response to anything thrown. Callers see details only of our own errors and the apiserver's. */
 export function requestErrorOf(error: unknown): RequestError {
@@ -114,9 +114,13 @@ function roleFor(
 
 function invalid(error: KubeApiError): RequestError {
 	const details = refusedFields(error);
-	return details.length === 0
-		? new RequestError("InvalidRequest", publicWords(error.message))
-		: invalidFields("request", details);
+	if (details.length > 0) return invalidFields("request", details);
+	return new RequestError(
+		"InvalidRequest",
+		quotesObject(error)
+			? "The request is invalid: the cluster can't read the object that it makes."
+			: publicWords(error.message),
+	);
 }
 
 /** For requests that fastify refuses before they reach a handler. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { maxDetails } from "./errors.ts";
 import { refusedFields } from "./refused-fields.ts";
 
 /* What kube-apiserver 1.36.3 answers to writes of Tidemill's resources, word for word. */
@@ -79,12 +80,22 @@ test.each([
 	[
 		"spec.table.columns",
 		"Invalid value: 0: spec.table.columns in body should have at least 1 items",
-		"must have at least 1 items",
+		"must not be empty",
 	],
 	[
 		"spec.sourceRef.name",
 		'Invalid value: "": spec.sourceRef.name in body should be at least 1 chars long',
-		"must have at least 1 characters",
+		"must not be empty",
+	],
+	[
+		"spec.a",
+		"Invalid value: 1: spec.a in body should have at least 2 items",
+		"must have at least 2 items",
+	],
+	[
+		"spec.a",
+		'Invalid value: "x": spec.a in body should be at least 12 chars long',
+		"must have at least 12 characters",
 	],
 	[
 		"spec.webhook.capturedHeaders[1]",
@@ -107,6 +118,18 @@ test.each([
 		{ path, message: words },
 	]);
 });
+
+test.each([" in body should match '", " in body must be of type string: "])(
+	"a date that is nothing but %j, for megabytes, is refused in plain words",
+	(text) => {
+		const value = JSON.stringify(text.repeat(200_000));
+		const field = "spec.dates.start";
+		const message = `Invalid value: ${value}: ${field} in body must be of type date: ${value}`;
+		expect(refused([{ field, message }])).toEqual([
+			{ path: "dates.start", message: "must be a date such as 2026-01-31" },
+		]);
+	},
+);
 
 test("a value that isn't one of a few words is told only if it is short", () => {
 	const long = "x".repeat(50);
@@ -177,19 +200,41 @@ test("each unknown field is named with the known one that has nearly its name", 
 });
 
 test("a patch's unknown fields are named without the object, which the apiserver quotes", () => {
-	const quoted = JSON.stringify(
-		JSON.stringify({ spec: { displayName: "strict decoding error: hush" } }),
-	);
-	const cause = `Invalid value: ${quoted}: ${unknown}`;
-	const found = refusedFields(
-		{
-			message: ` "" is invalid: patch: ${cause}`,
-			details: { causes: [{ field: "patch", message: cause }] },
-			request: { method: "PATCH", path: `${path}/orders` },
-		},
-		["spec.labels"],
-	);
-	expect(found).toEqual(said);
+	const spec = { displayName: 'a "strict decoding error: hush' };
+	expect(refusedFields(ofPatch(spec, unknown), ["spec.labels"])).toEqual(said);
+});
+
+test.each(["strict decoding error: x", 'a": strict decoding error: x'])(
+	"an unknown field %j of a new object or a patch is named, whatever its name says",
+	(name) => {
+		const unknown = `strict decoding error: unknown field "spec.${name}"`;
+		const message = `Pipeline in version "v1alpha1" cannot be handled as a Pipeline: ${unknown}`;
+		for (const refusal of [
+			ofPatch({ [name]: 1, displayName: "hush" }, unknown),
+			{ message, details: {}, request },
+		])
+			expect(refusedFields(refusal)).toEqual([
+				{ path: name, message: "is not a known field" },
+			]);
+	},
+);
+
+test("a patched object of any length is read past", () => {
+	const spec = { displayName: '"\\'.repeat(500_000) };
+	const unknown = 'strict decoding error: unknown field "spec.b"';
+	expect(refusedFields(ofPatch(spec, unknown))).toEqual([
+		{ path: "b", message: "is not a known field" },
+	]);
+});
+
+test("of thousands of unknown fields no more are compared than are told", () => {
+	const many = Array.from(
+		{ length: 100_000 },
+		(_, index) => `unknown field "spec.overwritePeriodDais${index}"`,
+	).join(", ");
+	expect(
+		refusedFields(ofPatch({}, `strict decoding error: ${many}`)),
+	).toHaveLength(maxDetails + 1);
 });
 
 test("a name that says what the apiserver says of unknown fields is none", () => {
@@ -209,6 +254,17 @@ test("a name that says what the apiserver says of unknown fields is none", () =>
 		},
 	]);
 });
+
+/** @param unknown What the apiserver says after it has quoted the object. */
+function ofPatch(spec: object, unknown: string) {
+	const quoted = JSON.stringify(JSON.stringify({ spec }));
+	const message = `Invalid value: ${quoted}: ${unknown}`;
+	return {
+		message: ` "" is invalid: patch: ${message}`,
+		details: { causes: [{ field: "patch", message }] },
+		request: { method: "PATCH", path: `${path}/orders` },
+	};
+}
 
 function refused(causes: { field: string; message: string }[]) {
 	return refusedFields({ message: "is invalid", details: { causes }, request });

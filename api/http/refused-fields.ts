@@ -5,7 +5,7 @@ import {
 } from "../../crds/resource-schema.ts";
 import type { KubeApiError } from "../../packages/kube/client/errors.ts";
 import { didYouMean } from "../../packages/service/nearest.ts";
-import { type ErrorDetail, flatPath } from "./errors.ts";
+import { type ErrorDetail, flatPath, maxDetails } from "./errors.ts";
 
 /**
  * What is wrong with which fields of a write, in words for people, from the apiserver's answer (metav1.Status). Empty if it
@@ -26,7 +26,7 @@ export function refusedFields(
 		if (message.includes(ofType)) mistyped.add(field);
 		// The apiserver calls the root of an object "<nil>".
 		const path = field === "<nil>" ? "" : flatPath(field);
-		return [{ path, message: plain(message) }];
+		return [{ path, message: plain(field, message) }];
 	});
 	return [...unknown, ...wrong];
 }
@@ -34,17 +34,24 @@ export function refusedFields(
 type Refusal = Pick<KubeApiError, "message" | "details" | "request">;
 
 /** With `fieldValidation=Strict` the apiserver says no more than this (k8s.io/apimachinery `strictDecodingError`). */
-const strictly = "strict decoding error: ";
+const strictly = /strict decoding error: (.*)$/s;
+/** Of a patch it is one error of the field "patch", after the whole object as a Go string. Nothing in that is the apiserver's word. */
+const strictlyOfPatch =
+	/^Invalid value: "[^"\\]*(?:\\.[^"\\]*)*": strict decoding error: (.*)$/s;
 const ofType = " in body must be of type ";
 /** Remarks of the apiserver beside errors of fields. */
 const remarks =
 	/some validation rules were not checked|must validate at least one schema \(anyOf\)$|: Checked value must be of type /;
 
-/** A patch's unknown fields are one error of the field "patch", which quotes the whole object. */
 function isOfNoField(field: string, message: string): boolean {
 	return field === "patch"
-		? message.includes(strictly)
+		? strictlyOfPatch.test(message)
 		: field === "<nil>" && remarks.test(message);
+}
+
+/** Whether the message may have values of the object, also such as the caller may not read. */
+export function quotesObject(refusal: Refusal): boolean {
+	return causesOf(refusal).length > 0 || strictly.test(refusal.message);
 }
 
 /** Whether the apiserver has looked at nothing but the fields' names. */
@@ -52,18 +59,18 @@ export function isUnknownFields(refusal: Refusal): boolean {
 	return unknownPaths(refusal).length > 0;
 }
 
+/** No more than an answer tells, and one. */
 function unknownPaths(refusal: Refusal): string[] {
 	const causes = causesOf(refusal);
-	const { message = "" } =
-		causes.length === 0
-			? refusal
-			: (causes.find(({ field }) => field === "patch") ?? {});
-	const start = message.lastIndexOf(strictly);
-	if (start < 0) return [];
-	return message
-		.slice(start + strictly.length)
+	const ofPatch = causes.find(({ field }) => field === "patch");
+	const [, said = ""] =
+		(causes.length === 0
+			? strictly.exec(refusal.message)
+			: strictlyOfPatch.exec(ofPatch?.message ?? "")) ?? [];
+	return said
 		.split(/, (?=(?:unknown|duplicate) field ")/)
-		.flatMap((one) => /^unknown field "(.*)"/s.exec(one)?.[1] ?? []);
+		.flatMap((one) => /^unknown field "(.*)"/s.exec(one)?.[1] ?? [])
+		.slice(0, maxDetails + 1);
 }
 
 function causesOf({
@@ -113,16 +120,21 @@ export function fieldOf(
 		: additionalProperties;
 }
 
-/** The apiserver puts the kind of error and the value before the message (k8s.io/apimachinery field.Error). */
-function plain(message: string): string {
+/**
+ * The apiserver puts the kind of error and the value before the message (k8s.io/apimachinery field.Error), and kube-openapi the
+ * field. Their own words alone are searched: the sender's may be long, and say the same as those a thousand times.
+ */
+function plain(field: string, message: string): string {
+	const given = /^Invalid value: "[^"\\]*(?:\\.[^"\\]*)*": /s;
+	const ofField = message.replace(given, "");
+	const said = ofField.startsWith(`${field} in body `)
+		? ofField.slice(field.length)
+		: ofField;
 	for (const [pattern, words] of forms) {
-		const found = pattern.exec(message);
+		const found = pattern.exec(said);
 		if (found) return words(...found.slice(1));
 	}
-	return message.replace(
-		/^Invalid value: ("(?:[^"\\]|\\.)*": |[^\s:]+: )?/,
-		"",
-	);
+	return said.replace(/^Invalid value: ([^\s:]+: )?/, "");
 }
 
 /** Of kube-openapi's validation and of field.Error. */
@@ -133,14 +145,15 @@ const forms: [RegExp, (...found: string[]) => string][] = [
 		(given, supported) =>
 			`must be one of ${supported!.slice(1, -1).replaceAll('", "', ", ")}${given!.length > 40 ? "" : `, not ${given}`}`,
 	],
-	[
-		/ in body should match '(.*)'$/s,
-		(pattern) => patternWords(pattern!) ?? "is not valid",
-	],
+	// First, since it ends with the value of a date.
 	[
 		/ in body must be of type (.*?): "(.*)"$/s,
 		(type, given) =>
 			formats[type!] ?? `must be ${typeNames(type!)}, not ${typeNames(given!)}`,
+	],
+	[
+		/ in body should match '(.*)'$/s,
+		(pattern) => patternWords(pattern!) ?? "is not valid",
 	],
 	[
 		/: (\S+): \S+ in body should be (less|greater) than or equal to (\S+)$/,
@@ -149,11 +162,11 @@ const forms: [RegExp, (...found: string[]) => string][] = [
 	],
 	[
 		/ in body should be at least (\d+) chars long$/,
-		(count) => `must have at least ${count} characters`,
+		(count) => atLeast(count!, "characters"),
 	],
 	[
 		/ in body should have at least (\d+) items$/,
-		(count) => `must have at least ${count} items`,
+		(count) => atLeast(count!, "items"),
 	],
 	[
 		/^Too long: may not be more than (\d+) \w+$/,
@@ -165,6 +178,12 @@ const forms: [RegExp, (...found: string[]) => string][] = [
 	],
 	[/^Duplicate value/, () => "is there twice"],
 ];
+
+function atLeast(count: string, what: string): string {
+	return count === "1"
+		? "must not be empty"
+		: `must have at least ${count} ${what}`;
+}
 
 const formats: Record<string, string> = {
 	date: "must be a date such as 2026-01-31",

@@ -4,6 +4,7 @@ import {
 	type Schema,
 } from "../../crds/resource-schema.ts";
 import { readAcceptedManifests } from "../../test/support/manifests/manifest.ts";
+import { maxDetails } from "../http/errors.ts";
 import { maxValues, nullErrors, requireBounded } from "./spec-walk.ts";
 
 /** How many values a spec of this schema has at most. */
@@ -88,4 +89,14 @@ test("a patch removes known fields alone, and none of a list's items", () => {
 		},
 		{ path: "constructor", message: "is not a known field" },
 	]);
+});
+
+test("of thousands of unknown fields no more are compared than are told", () => {
+	const patch = Object.fromEntries(
+		Array.from({ length: maxValues }, (_, index) => [
+			`overwritePeriodDais${index}`,
+			null,
+		]),
+	);
+	expect(nullErrors("Pipeline", patch, true)).toHaveLength(maxDetails + 1);
 });

@@ -3,7 +3,12 @@ import {
 	type Schema,
 } from "../../crds/resource-schema.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
-import { type ErrorDetail, flatPath, invalidFields } from "../http/errors.ts";
+import {
+	type ErrorDetail,
+	flatPath,
+	invalidFields,
+	maxDetails,
+} from "../http/errors.ts";
 import { fieldOf, unknownField } from "../http/refused-fields.ts";
 
 /** More than the bounds of any CRD allow together. The apiserver takes minutes to list hundreds of thousands of errors. */
@@ -42,7 +47,7 @@ export function requireBounded(
 
 /**
  * What is null and must not be, since the apiserver takes null for a field that isn't there: in a whole body any field, and in a
- * patch an unknown one, which would be gone once it is merged.
+ * patch an unknown one, which would be gone once it is merged. No more than an answer tells, and one.
  */
 export function nullErrors(
 	kind: string,
@@ -51,26 +56,26 @@ export function nullErrors(
 	beside: readonly string[] = [],
 ): ErrorDetail[] {
 	const { schema } = readResourceSchemas().find((crd) => crd.kind === kind)!;
-	const within = (
+	function* within(
 		parent: Schema,
 		value: unknown,
 		path: string,
 		isPatch: boolean,
-	): ErrorDetail[] =>
-		stepsOf(value).flatMap(([step, member]) => {
+	): Generator<ErrorDetail, void> {
+		// A patch replaces whole lists, so their items are complete.
+		const isPart = isPatch && !Array.isArray(value);
+		for (const [step, member] of stepsOf(value)) {
 			const field = fieldOf(parent, step);
 			const at = joined(path, step);
-			// A patch replaces whole lists, so their items are complete.
-			const isPart = isPatch && !Array.isArray(value);
-			if (member !== null)
-				return field ? within(field, member, at, isPart) : [];
-			if (field)
-				return isPart ? [] : [{ path: flatPath(at), message: notNull }];
-			return isPart && parent.properties
-				? [unknownField(at, schema, beside)]
-				: [];
-		});
-	return within(specOf(kind), body, "spec", isPatch);
+			if (member !== null) {
+				if (field) yield* within(field, member, at, isPart);
+			} else if (field) {
+				if (!isPart) yield { path: flatPath(at), message: notNull };
+			} else if (isPart && parent.properties)
+				yield unknownField(at, schema, beside);
+		}
+	}
+	return [...within(specOf(kind), body, "spec", isPatch).take(maxDetails + 1)];
 }
 
 const notNull = "must not be null: leave it out";

@@ -18,3 +18,13 @@ test.each([
 ])("%j was meant to be %j", (given, meant) => {
 	expect(nearest(given, names)).toBe(meant);
 });
+
+test.each([
+	["x".repeat(20_000_000), undefined],
+	[`shop${"x".repeat(20_000_000)}`, undefined],
+])(
+	"a name of any length is compared with short ones at no cost (%#)",
+	(given, meant) => {
+		expect(nearest(given, names)).toBe(meant);
+	},
+);

@@ -6,13 +6,15 @@ export function nearest(
 	given: string,
 	names: readonly string[],
 ): string | undefined {
-	const distances = names.map((name) => ({
-		name,
-		distance:
-			given.length > 2 && name.startsWith(given) ? 1 : edits(given, name),
-	}));
-	const [first] = distances
-		.filter(({ name, distance }) => distance <= Math.max(1, name.length / 3))
+	const [first] = names
+		// Bounds the work: each letter too many counts.
+		.filter((name) => given.length - name.length <= mostEdits(name))
+		.map((name) => ({
+			name,
+			distance:
+				given.length > 2 && name.startsWith(given) ? 1 : edits(given, name),
+		}))
+		.filter(({ name, distance }) => distance <= mostEdits(name))
 		.sort((a, b) => a.distance - b.distance);
 	return first?.name;
 }
@@ -21,6 +23,10 @@ export function nearest(
 export function didYouMean(given: string, names: readonly string[]): string {
 	const meant = nearest(given, names);
 	return meant === undefined ? "" : ` Did you mean "${meant}"?`;
+}
+
+function mostEdits(name: string): number {
+	return Math.max(1, name.length / 3);
 }
 
 /** How many letters differ, by optimal string alignment: two swapped neighbours count once. */
