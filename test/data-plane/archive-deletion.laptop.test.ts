@@ -207,8 +207,10 @@ test("the next archive finishes the deletion of one that was killed amid many ob
 	await fill(archive, 1_500);
 	const { child, ended } = startTidemill(["archive"], archive.env());
 	onTestFinished(() => void child.kill("SIGKILL"));
-	// Nobody takes questions before archive has subscribed.
-	const asked = eventually(() => archive.askDeletion()).catch(() => undefined);
+	// Nobody takes questions before archive has subscribed, and it answers none before it has looked at its bucket.
+	const asked = eventually(async () =>
+		expect(await archive.askDeletion()).toMatchObject({ ok: true }),
+	).catch(() => undefined);
 	await eventually(async () =>
 		expect((await objectsOf(archive)).length).toBeLessThan(1_500),
 	);
