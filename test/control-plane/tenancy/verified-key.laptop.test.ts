@@ -49,7 +49,7 @@ async function createLake(): Promise<void> {
 	);
 	await scene.createPipeline("load", { destinationRef: { name: "lake" } });
 	// Until it has heard of the check, the Pipeline says DestinationNotReady, too.
-	await pipelineSays("Ready");
+	await pipelineSays("Resolved");
 }
 
 function pipelineSays(reason: string) {
