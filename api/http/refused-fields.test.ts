@@ -255,6 +255,12 @@ test("a name that says what the apiserver says of unknown fields is none", () =>
 	]);
 });
 
+test("an admission webhook that fails is no wrong field", () => {
+	const message = 'failed calling webhook "policy.example.com": out of order';
+	const details = { causes: [{ message }] };
+	expect(refusedFields({ message, details, request })).toEqual([]);
+});
+
 /** @param unknown What the apiserver says after it has quoted the object. */
 function ofPatch(spec: object, unknown: string) {
 	const quoted = JSON.stringify(JSON.stringify({ spec }));

@@ -21,7 +21,7 @@ export function refusedFields(
 	);
 	// Of a wrong type nothing else need be said.
 	const mistyped = new Set<string>();
-	const wrong = causesOf(refusal).flatMap(({ field = "", message = "" }) => {
+	const wrong = causesOf(refusal).flatMap(({ field, message = "" }) => {
 		if (mistyped.has(field) || isOfNoField(field, message)) return [];
 		if (message.includes(ofType)) mistyped.add(field);
 		// The apiserver calls the root of an object "<nil>".
@@ -73,10 +73,13 @@ function unknownPaths(refusal: Refusal): string[] {
 		.slice(0, maxDetails + 1);
 }
 
-function causesOf({
-	details,
-}: Refusal): { field?: string; message?: string }[] {
-	return (details as { causes?: [] } | undefined)?.causes ?? [];
+/** Those about a field: a webhook that fails, or a policy that denies, is a cause, too. */
+function causesOf({ details }: Refusal): { field: string; message?: string }[] {
+	const causes: { field?: string; message?: string }[] =
+		(details as { causes?: [] } | undefined)?.causes ?? [];
+	return causes.flatMap(({ field, ...rest }) =>
+		field === undefined ? [] : [{ field, ...rest }],
+	);
 }
 
 function crdOf({ request }: Refusal): Schema | undefined {

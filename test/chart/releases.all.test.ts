@@ -47,7 +47,7 @@ describe.each<[string, [string, string], [string, string]]>([
 			const second = await namesOf(...other, ...args);
 			const common = commonNames(first, second);
 			expect(common.filter((name) => !sharedNames.test(name))).toEqual([]);
-			expect(common).toHaveLength(18);
+			expect(common).toHaveLength(20);
 			const guest = await namesOf(...other, ...args, ...withoutShared);
 			expect(commonNames(first, guest)).toEqual([]);
 		},
