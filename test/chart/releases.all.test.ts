@@ -65,7 +65,7 @@ test("the roles for people come without the operator's bindings, and these witho
 		"rbac.create=false,setup.enabled=false,nats.existingSecret=p",
 	);
 	expect(roles.filter((name) => !sharedNames.test(name))).toEqual([]);
-	expect(roles).toHaveLength(8);
+	expect(roles).toHaveLength(10);
 	const own = await names("rbac.createRoles=false");
 	expect(own.filter((name) => sharedNames.test(name))).toEqual([]);
 	expect(own).toContain("ClusterRole tidemill-system:tidemill-operator");
@@ -88,9 +88,9 @@ test("the roles for people stay when the release goes, unless told otherwise", a
 		(await render(tryOut, "--set=crds.enabled=false", ...args))
 			.filter((object) => sharedNames.test(nameOf(object)))
 			.map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-	expect(await policies()).toEqual(Array(8).fill("keep"));
+	expect(await policies()).toEqual(Array(10).fill("keep"));
 	expect(await policies("--set=rbac.keepRoles=false")).toEqual(
-		Array(8).fill(undefined),
+		Array(10).fill(undefined),
 	);
 });
 
@@ -167,7 +167,7 @@ describe("on a cluster", () => {
 		);
 		await install("green", chart, "billing", ...withoutShared);
 		const before = await uidsOf(sharedNames);
-		expect(before).toHaveLength(18);
+		expect(before).toHaveLength(20);
 		const own = await uidsOf(/ green:/);
 		expect(own).toHaveLength(4);
 		await run("uninstall", "blue");

@@ -132,7 +132,9 @@ test("a manifest of another kind, and one that the cluster refuses, say so", asy
 	const spec = { type: "Webhook", retentionDay: 5 };
 	const file = await manifest({ ...plan, kind: "Source", spec });
 	const refused = await tidemill("sources", "create", "-f", file);
-	expect(refused.stderr).toContain('unknown field "spec.retentionDay"');
+	expect(refused.stderr).toContain(
+		'retentionDay: is not a known field. Did you mean "retentionDays"?',
+	);
 	expect(refused.exitCode).toBe(1);
 });
 

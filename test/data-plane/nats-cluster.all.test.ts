@@ -122,7 +122,8 @@ test("`tidemill buffer replicas` gives each stream as many copies as archive's s
 			all.map(({ config }) => [config.name, config.num_replicas]),
 		);
 	};
-	await vi.waitFor(() => makeEach(archive, 1), patient);
+	// As those that are there already.
+	await vi.waitFor(() => makeEach(archive, 3), patient);
 	await streams.add({ name: "others", subjects: ["others"], num_replicas: 1 });
 	for (const name of Object.keys(await copies()))
 		await streams.update(name, { num_replicas: 1 });

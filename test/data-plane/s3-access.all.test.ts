@@ -201,7 +201,7 @@ test("missing credentials are named", async () => {
 	});
 	await eventually(async () => {
 		const reason = await readyz();
-		expect(reason).toContain("could not find credentials");
+		expect(reason).toContain("Could not load credentials");
 		expect(reason).toContain("Set AWS_ACCESS_KEY_ID");
 	});
 });
