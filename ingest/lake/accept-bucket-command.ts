@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { jetstreamManager } from "@nats-io/jetstream";
+import { shardOfStream } from "../../packages/contracts/nats.ts";
+import type { AlarmCode } from "../archive/decide/alarm.ts";
 import {
 	acceptedMark,
 	judgeBucket,
@@ -8,6 +10,7 @@ import {
 import { lostCut } from "../archive/decide/cut.ts";
 import { sequencesOf } from "../archive/read/shard-stream.ts";
 import { CutStore } from "../archive/write/cut-store.ts";
+import type { NatsProgress } from "../archive/write/nats-progress.ts";
 import { type LedgerTools, withLedgerTools } from "./ledger-tools.ts";
 
 /**
@@ -21,15 +24,17 @@ export async function main(): Promise<number> {
 		const known = await progress.bucket();
 		const found = await marks.newest();
 		const refusal = refusalOf(known, found, place);
-		const unrecorded = await settleUnrecorded(tools);
-		if (refusal === undefined && unrecorded.length === 0) {
+		// If the command ends before it accepts the mark, the bucket is still refused or the shard still stopped, and it can be repeated.
+		const { unrecorded, isCleared } = await settleUnrecorded(tools);
+		const isSettled = unrecorded.length === 0 && !isCleared;
+		if (refusal === undefined && isSettled && !(await isAwaited(progress))) {
 			console.log(
 				`Nothing to accept: ${place} ${known ? "is the bucket that archive uses" : "is the first bucket of this NATS, and archive takes it by itself"}.`,
 			);
 			return 0;
 		}
 		const mark = acceptedMark(known, found, randomUUID());
-		// NATS first: if this ends in between, the bucket is still refused, and the command can be repeated.
+		// NATS first: if this ends in between, the bucket is refused until the command is repeated.
 		const accepted = new Date().toISOString();
 		await progress.acceptBucket({ ...mark, accepted });
 		if (!(await marks.write(mark)))
@@ -39,7 +44,9 @@ export async function main(): Promise<number> {
 		log.warn({ known, found, mark, unrecorded }, "a bucket is accepted");
 		const was =
 			refusal === undefined
-				? "It lacks records of what was archived."
+				? isSettled
+					? "Archive had stopped a shard for records that were missing."
+					: "It lacks records of what was archived."
 				: judgeBucket(known, found) === "OlderCopy"
 					? `It is an older copy: archive had seen number ${known!.number}, and this had ${found!.number}.`
 					: `Before, archive had the bucket ${known!.id}.`;
@@ -57,6 +64,16 @@ export async function main(): Promise<number> {
 	});
 }
 
+/** Whether an archive has stopped a shard for records that were missing: it must begin anew, though all is settled by now. */
+async function isAwaited(progress: NatsProgress): Promise<boolean> {
+	const alarm: AlarmCode = "CutsMissing";
+	for (const stream of await progress.streams()) {
+		const state = await progress.shardState(shardOfStream(stream)!);
+		if (state?.stopped?.alarm === alarm) return true;
+	}
+	return false;
+}
+
 /** Sequences of a stream that were archived, and of which the bucket has no record. */
 interface Unrecorded {
 	stream: string;
@@ -68,23 +85,32 @@ interface Unrecorded {
 
 /**
  * Sees to what was archived and has no cut record, for all shards: what NATS still holds is archived again, and the rest is lost, by a
- * cut, as archive does with what NATS has lost.
+ * cut, as archive does with what NATS has lost. Ledger snapshots that know a record which is gone are removed: archive would look for it.
  */
 async function settleUnrecorded({
 	store,
+	snapshots,
 	connect,
 	progress,
-}: LedgerTools): Promise<Unrecorded[]> {
+}: LedgerTools): Promise<{ unrecorded: Unrecorded[]; isCleared: boolean }> {
 	const { streams } = await jetstreamManager(await connect(), {
 		checkAPI: false,
 	});
 	const published = await progress();
-	const settled: Unrecorded[] = [];
+	const unrecorded: Unrecorded[] = [];
+	let isCleared = false;
 	for (const stream of await published.streams()) {
-		// Before the cuts: archive decides a cut first, and then says that it is done.
+		// Before the cuts: archive decides a cut first, and then says that it is done, and has it in a snapshot.
 		const done = await published.objectsDone(stream);
+		const shard = shardOfStream(stream)!;
+		const known = (await snapshots.newest(shard))?.newestOfStream.get(stream);
 		const head = await newestCut(store, stream);
 		const last = head?.last ?? 0;
+		// First of all, since a lost cut may take the place of the record that is gone.
+		if (known && known.first > (head?.first ?? 0)) {
+			await snapshots.clear(shard);
+			isCleared = true;
+		}
 		if (done <= last) continue;
 		const held = await sequencesOf(streams, stream);
 		const before = held ? held.firstSequence - 1 : done;
@@ -93,14 +119,14 @@ async function settleUnrecorded({
 			const time = new Date().toISOString();
 			const loss = { kind: "sequences", from: last + 1, to, time } as const;
 			await new CutStore(store).decide(lostCut(stream, loss, head, {}));
-			settled.push({ stream, from: last + 1, to, isHeld: false });
+			unrecorded.push({ stream, from: last + 1, to, isHeld: false });
 		}
 		if (to < done) {
 			await published.lowerObjectsDone(stream, to);
-			settled.push({ stream, from: to + 1, to: done, isHeld: true });
+			unrecorded.push({ stream, from: to + 1, to: done, isHeld: true });
 		}
 	}
-	return settled;
+	return { unrecorded, isCleared };
 }
 
 async function newestCut(store: LedgerTools["store"], stream: string) {

@@ -7,8 +7,11 @@ import {
 	BucketChanged,
 	BucketGuard,
 } from "../../ingest/archive/bucket-guard.ts";
+import { lostCut } from "../../ingest/archive/decide/cut.ts";
+import { LedgerSnapshots } from "../../ingest/archive/ledger/ledger-snapshots.ts";
 import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { BucketMarks } from "../../ingest/archive/write/bucket-marks.ts";
+import { CutStore } from "../../ingest/archive/write/cut-store.ts";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { firing } from "../support/alerts/firing.ts";
@@ -253,14 +256,100 @@ test("an archive whose bucket is put back to an older copy, or is accepted anew,
 	expect(await archiveOne(archive, "2")).toMatchObject({ number: 2 });
 });
 
+/** Three events in a cut each, of which two records are gone for good. */
+async function loseRecords(archive: ArchiveFixture, isInSnapshot: boolean) {
+	const { store, shard, stream, sourceKey } = archive;
+	const running = await archive.start({ maxBytes: 1 });
+	for (const body of ["1", "2", "3"])
+		await archive.publish([newEvent(body, { sourceKey })]);
+	await running.flush();
+	if (isInSnapshot)
+		await new LedgerSnapshots(store, log).write(shard, running.shard.index);
+	await running.stop();
+	for (const first of [2, 3])
+		await archive.tamper(store.keys.cut(stream, first));
+}
+
+/** As an `accept-bucket` that ends before it has accepted anything. */
+async function settleLost({ store, stream }: ArchiveFixture) {
+	const cuts = new CutStore(store);
+	const [head] = await Array.fromAsync(cuts.ofStream(stream));
+	const time = new Date().toISOString();
+	const loss = { kind: "sequences", from: 2, to: 3, time } as const;
+	await cuts.decide(lostCut(stream, loss, head, {}));
+}
+
+async function expectGoesOn(archive: ArchiveFixture) {
+	const process = await startArchiveProcess(archive);
+	await archive.publish([newEvent("4", { sourceKey: archive.sourceKey })]);
+	await eventually(async () =>
+		expect(await archive.streamState()).toMatchObject({ messages: 0 }),
+	);
+	expect(await process.metrics()).toContain(
+		`tidemill_archive_lost_frames{shard="${archive.shard}"} 2`,
+	);
+}
+
+test.each([
+	["accepted", async () => undefined],
+	["accepted again after an interruption", settleLost],
+])(
+	"a bucket whose ledger snapshot knows records that are gone is %s, and archive goes on",
+	async (_, before) => {
+		const archive = await ArchiveFixture.open(servers);
+		await loseRecords(archive, true);
+		await before(archive);
+		const running = await startArchiveProcess(archive);
+		await eventually(async () =>
+			expect(await running.readyz()).toContain("existed and is gone"),
+		);
+		const accepted = await ledger(archive, archive.prefix, "accept-bucket");
+		expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
+		expect(accepted.stdout).toContain("It lacks records of what was archived.");
+		expect((await running.ended).exitCode).toBe(1);
+		await expectGoesOn(archive);
+	},
+);
+
+test("a shard that stands stopped for records which an interrupted command has settled is started by the next one", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await loseRecords(archive, false);
+	const running = await startArchiveProcess(archive);
+	const progress = await progressOf(archive);
+	await eventually(async () =>
+		expect(await progress.shardState(archive.shard)).toMatchObject({
+			stopped: { alarm: "CutsMissing" },
+		}),
+	);
+	await settleLost(archive);
+	// And what other tests have archived, elsewhere.
+	for (const stream of await progress.streams())
+		if (stream !== archive.stream) await progress.lowerObjectsDone(stream, 0);
+	const accept = async () =>
+		(await ledger(archive, archive.prefix, "accept-bucket")).stdout;
+	expect(await accept()).toContain(
+		"Archive had stopped a shard for records that were missing.",
+	);
+	expect((await running.ended).exitCode).toBe(1);
+	await expectGoesOn(archive);
+	expect(await accept()).toContain("Nothing to accept");
+});
+
 test("what NATS still holds of what a bucket has no record of is archived again, and doesn't count as lost", async () => {
 	const archive = await ArchiveFixture.open(servers);
 	for (const body of ["1", "2"]) await archive.publish([newEvent(body)]);
 	// An archive that was killed before it purged the stream; its bucket is gone.
 	await (await progressOf(archive)).setObjectsDone(archive.stream, 2);
 	const { stdout } = await ledger(archive, archive.prefix, "accept-bucket");
-	expect(stdout).toContain("NATS still has them, and they are archived again.");
-	expect(stdout).not.toContain("lost");
+	// Other tests' streams have no records in this bucket, either.
+	const own = stdout
+		.split("\n")
+		.filter((line) => line.includes(archive.stream));
+	expect(own).toEqual([
+		expect.stringContaining(
+			"NATS still has them, and they are archived again.",
+		),
+	]);
 	const running = await archive.start();
 	await running.flush();
 	expect(await archive.bodies()).toEqual(["1", "2"]);
