@@ -135,6 +135,7 @@ export async function main(): Promise<number> {
 	const stopped = new StoppedShards({
 		shards,
 		storeNotReady: () => requests.notReady(),
+		maxAgeMs: archive.limits.maxAgeMs,
 		progress: () => NatsProgress.open(connection, replicas),
 		log,
 	});

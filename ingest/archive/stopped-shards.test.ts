@@ -20,6 +20,7 @@ function scene(part: Partial<Part>, storeNotReady?: string) {
 	const stopped = new StoppedShards({
 		shards: [shard],
 		storeNotReady: () => storeNotReady,
+		maxAgeMs: 60_000,
 		progress: async () => ({
 			async setStopped(number, stop) {
 				if (nats.isFull) throw new Error("no room");
@@ -61,6 +62,22 @@ test.each([
 		expect(told.filter(Boolean)).toEqual([{}]);
 	},
 );
+
+test("a shard that reads again after a failure is told only if its next cut doesn't come, and then until one comes", async () => {
+	const { shard, told, look } = scene({ isFailing: true });
+	for (const seconds of [0, 61, 110]) await look(seconds);
+	expect(told.filter(Boolean)).toEqual([]);
+	await look(120);
+	expect(told.at(-1)).toEqual({});
+	shard.isFailing = false;
+	await look(130);
+	expect(told.at(-1)).toBeUndefined();
+	Object.assign(shard, { isArchiving: false, isFailing: true });
+	for (const seconds of [140, 200]) await look(seconds);
+	shard.isArchiving = true;
+	await look(210);
+	expect(told.at(-1)).toEqual({});
+});
 
 test("an archive that stands by takes nothing back, and one that works does", async () => {
 	const { shard, told, look } = scene({ isArchiving: false });

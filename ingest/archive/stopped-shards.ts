@@ -14,6 +14,8 @@ export interface StoppedShardsOptions {
 	shards: readonly ToldShard[];
 	/** Why the bucket can't be used, though no shard has failed yet. */
 	storeNotReady: () => string | undefined;
+	/** How long frames may wait for their cut. */
+	maxAgeMs: number;
 	progress: () => Promise<Pick<NatsProgress, "setStopped">>;
 	log: Logger;
 }
@@ -61,16 +63,22 @@ export class StoppedShards {
 	}
 
 	#stopOf(
-		{ number, alarm, isFailing }: ToldShard,
+		{ number, alarm, isFailing, isArchiving }: ToldShard,
 		nowMs: number,
 	): ShardStop | undefined {
 		if (alarm) return { alarm: alarm.code };
-		if (!isFailing && this.#options.storeNotReady() === undefined) {
+		const { maxAgeMs, storeNotReady } = this.#options;
+		const isStoreReady = storeNotReady() === undefined;
+		if (!isFailing && isStoreReady) {
 			this.#sinceMs.delete(number);
 			return undefined;
 		}
 		const sinceMs = this.#sinceMs.get(number) ?? nowMs;
 		this.#sinceMs.set(number, sinceMs);
-		return nowMs - sinceMs >= lastingMs ? {} : undefined;
+		// Only its next cut shows whether one that reads again is well. What was said stands until then.
+		const isUnproven =
+			isArchiving && isStoreReady && this.#told.get(number) === undefined;
+		const enoughMs = isUnproven ? lastingMs + maxAgeMs : lastingMs;
+		return nowMs - sinceMs >= enoughMs ? {} : undefined;
 	}
 }
