@@ -6,6 +6,12 @@ import { BucketGuard } from "./bucket-guard.ts";
 import type { BucketMark, KnownBucket } from "./decide/bucket-verdict.ts";
 import { BucketMarks } from "./write/bucket-marks.ts";
 
+const noRoom = new JetStreamApiError({
+	code: 503,
+	err_code: 10023,
+	description: "insufficient resources",
+});
+
 /** What is told while an archive with this bucket starts, and whether it does its work. */
 async function start(
 	store: MemoryStore,
@@ -67,16 +73,33 @@ test("the work doesn't begin on another bucket, which stays as it is", async () 
 });
 
 test("a NATS without room doesn't keep archive from making room", async () => {
-	const noRoom = new JetStreamApiError({
-		code: 503,
-		err_code: 10023,
-		description: "insufficient resources",
-	});
 	const note = () => {
 		throw noRoom;
 	};
 	const found = await start(new MemoryStore(), { note });
 	expect(found).toMatchObject({ isAtWork: true, told: [0] });
+});
+
+test("the number doesn't grow faster while NATS has no room to know the bucket", async () => {
+	const store = new MemoryStore();
+	const stop = new AbortController();
+	let polls = 0;
+	const guard = new BucketGuard({
+		marks: new BucketMarks(store),
+		progress: async () => ({
+			async bucket() {
+				if (++polls === 20) stop.abort();
+				return undefined;
+			},
+			async noteBucket() {
+				throw noRoom;
+			},
+		}),
+		...{ place: "it", pollMs: 0, log: pino({ level: "silent" }) },
+		metrics: { bucketRefused: { set: () => undefined } },
+	});
+	await guard.whileAccepted(stop.signal, async () => undefined);
+	expect(await new BucketMarks(store).newest()).toMatchObject({ number: 1 });
 });
 
 test("of an archive that removes a mark while it is read, the newer one counts", async () => {

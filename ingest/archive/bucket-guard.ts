@@ -110,11 +110,14 @@ export class BucketGuard {
 				const known = await (await this.#progress()).bucket();
 				if (known?.accepted !== undefined && known.accepted !== begun.accepted)
 					this.#end("a person has accepted another state of the bucket");
-				if (known && performance.now() - lookedMs < dueMs) continue;
+				const isDue = performance.now() - lookedMs >= dueMs;
+				// A NATS that doesn't know the bucket had no room.
+				if (known && !isDue) continue;
 				const { mark, refusal } = await this.#judge();
 				if (refusal !== undefined) this.#end(refusal);
 				// Another archive may have raised it meanwhile.
 				if (mark!.number === number) {
+					if (!isDue) continue;
 					const next = { id: mark!.id, number: number + 1 };
 					if (await marks.write(next)) await this.#note(next);
 				}
