@@ -757,6 +757,10 @@ test("every Source of a shard that lost frames says so, until those days can't b
 	expect(conditionsWith([shard])).toMatchObject([{ type: "Ready" }]);
 	// While the ledger can't be read, the condition stays.
 	expect(conditionsWith([])).toBeUndefined();
+	// Archive that begins with a new NATS tells of a stop before it has read what was lost.
+	expect(
+		conditionsWith([{ ...shard, stopped: { alarm: "CutsMissing" } }]),
+	).toContainEqual(expect.objectContaining({ type: "EventsLost" }));
 });
 
 test("a Source whose shard lost a stream that nobody had counted says since when events may be lost, beside what is counted", () => {

@@ -200,10 +200,12 @@ export function lossesFindingOf(
 			? [`of shard ${shard}, which this Source shares, since ${unknownSince}`]
 			: [],
 	);
-	if (frames.length + unknown.length === 0)
-		return accepted === undefined
-			? undefined
-			: { status: "True", reason: "LossAccepted", message: accepted };
+	if (frames.length + unknown.length === 0) {
+		if (accepted !== undefined)
+			return { status: "True", reason: "LossAccepted", message: accepted };
+		// Archive may have stopped before it told a new NATS what was lost.
+		return shards.some(({ stopped }) => stopped) ? "as before" : undefined;
+	}
 	const told = [
 		frames.length > 0 &&
 			`NATS acknowledged and lost frames ${frames.join("; ")}.`,

@@ -66,6 +66,14 @@ test("a shard is full once the largest frame has no room, until a fifth is free 
 	expect(found.full).toEqual([2]);
 });
 
+test("a drained shard is full while NATS has no room for any, and gets no new Sources", () => {
+	const { fill, found } = backlogs();
+	expect(fill(0, { limitBytes: 0 })).toBe(true);
+	expect(found.isFull(2)).toBe(true);
+	expect(fill(0)).toBe(false);
+	expect(found.isFull(2)).toBe(false);
+});
+
 test("a shard lags from 5 minutes on, and no more below one, and says each change once", () => {
 	const { changes, found } = backlogs();
 	const lags = (lagSeconds: number) => {

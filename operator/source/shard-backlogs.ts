@@ -108,12 +108,14 @@ export class ShardBacklogs {
 			this.#full.get(shard),
 			this.#lagging.get(shard),
 		];
-		const share = limitBytes === undefined ? 0 : bytes / limitBytes;
-		const fills = share > (filled ? calmShare : fillingShare);
+		// Its own limit, or the narrowest of NATS: then it may have no room with nothing in it.
+		const limit = limitBytes ?? Infinity;
+		const free = limit - bytes;
 		const isFull =
-			limitBytes !== undefined &&
-			limitBytes - bytes < limitBytes * roomyShare &&
-			(wasFull === true || limitBytes - bytes < leastRoom(limitBytes));
+			free <= 0 ||
+			(free < limit * roomyShare &&
+				(wasFull === true || free < leastRoom(limit)));
+		const fills = isFull || bytes / limit > (filled ? calmShare : fillingShare);
 		const lags = lagSeconds > (lagged ? promptSeconds : laggingSeconds);
 		if (fills === filled && isFull === wasFull && lags === lagged) return;
 		this.#filling.set(shard, fills);
