@@ -82,6 +82,9 @@ test("what a compaction has replaced, what a Run got early, parts of Imports, up
 	await openRefusedStream(connection, 1);
 	for (const source of [sourceKey, "e".repeat(32)])
 		await jetstream(connection).publish(refused.subject("shop", source), "{}");
+	// As before the upgrade.
+	const former = `tidemill.refused.shop.${sourceKey}`;
+	await jetstream(connection).publish(former, "{}");
 	const answer = await archive.askErasure(randomUUID(), {
 		mode: "RemoveRow",
 		match: { bodyPointer: "/name", equals: "Ada" },
@@ -96,7 +99,7 @@ test("what a compaction has replaced, what a Run got early, parts of Imports, up
 			EarlyObjects: 1,
 			ImportParts: 1,
 			Uploads: 1,
-			Refusals: 1,
+			Refusals: 2,
 		},
 	});
 	for (const key of [prefix + name, prefix + output, early])

@@ -139,9 +139,14 @@ async function purgeRefusals(
 ): Promise<number> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	try {
-		const filter = refused.subject(account, sourceKey);
-		const { purged } = await streams.purge(refused.stream, { filter });
-		return purged;
+		let count = 0;
+		for (const filter of [
+			refused.subject(account, sourceKey),
+			// Of a receive before this version, which may still run. Goes with 0.2.0.
+			`tidemill.refused.${account}.${sourceKey}`,
+		])
+			count += (await streams.purge(refused.stream, { filter })).purged;
+		return count;
 	} catch (error) {
 		if (isStreamNotFound(error)) return 0;
 		throw error;
