@@ -66,7 +66,7 @@ export function lagFindingOf(
 	return {
 		status: "True",
 		reason: "ArchiveFails",
-		message: `Archive of ${shardWords(failing.map(({ shard }) => shard))}, which this Source shares, has failed for more than a minute and tries again, and Runs wait for it. No event is lost. Administrators: its /readyz and its log say why; see the alert TidemillArchiveLags.`,
+		message: `Archive of ${shardWords(failing.map(({ shard }) => shard))}, which this Source shares, has failed for more than a minute and tries again, or was given another bucket, and Runs wait for it. No event is lost. Administrators: its /readyz and its log say why; see the alert TidemillArchiveLags.`,
 	};
 }
 
