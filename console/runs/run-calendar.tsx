@@ -38,6 +38,8 @@ export function RunCalendar({
 	const newest = live("runs") as unknown as ReadonlyMap<string, RunView>;
 	const counted = mergedRuns(runs, newest, filter);
 	const weeks = monthOf(month, counted);
+	// The stream has Runs of other months, too.
+	const shown = weeks.flat().reduce((sum, { runs }) => sum + runs, 0);
 	const go = (step: -1 | 1) => setQuery({ month: monthBeside(month, step) });
 	return (
 		<section class="group" aria-labelledby="month">
@@ -57,7 +59,7 @@ export function RunCalendar({
 			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
 			{hasMore && (
 				<div class="notice notice-warning">
-					<p>{words.countedRuns(counted.length, total)}</p>
+					<p>{words.countedRuns(shown, total)}</p>
 					<button
 						type="button"
 						disabled={isLoading}
