@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { components as words } from "../messages/components.ts";
-import { toast } from "./toast.tsx";
+import { toast } from "./toasts.ts";
 
 /** @param label What is copied, for who can't see what stands beside the button. */
 export function CopyButton({

@@ -1,34 +1,7 @@
-import { signal } from "@preact/signals";
 import { components as words } from "../messages/components.ts";
+import { dismiss, toasts } from "./toasts.ts";
 
-interface Toast {
-	id: number;
-	text: string;
-	tone: "good" | "bad";
-	undo?: (() => void) | undefined;
-}
-
-const toasts = signal<Toast[]>([]);
-let next = 0;
-
-/**
- * Says what happened at the edge of the page. Good news goes by itself; bad news, and what can be undone, stays until it is dismissed.
- * @param undo takes back what was done
- */
-export function toast(
-	text: string,
-	tone: Toast["tone"] = "good",
-	undo?: () => void,
-): void {
-	const id = next++;
-	toasts.value = [...toasts.value.slice(-3), { id, text, tone, undo }];
-	if (tone === "good" && !undo) setTimeout(() => dismiss(id), 6000);
-}
-
-function dismiss(id: number): void {
-	toasts.value = toasts.value.filter((one) => one.id !== id);
-}
-
+/** What `toast` says. */
 export function Toasts() {
 	return (
 		<div class="toasts">
@@ -43,7 +16,7 @@ export function Toasts() {
 	);
 }
 
-function Those({ tone: shown }: Pick<Toast, "tone">) {
+function Those({ tone: shown }: { tone: "good" | "bad" }) {
 	return (
 		<>
 			{toasts.value

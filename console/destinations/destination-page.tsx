@@ -10,7 +10,7 @@ import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { Destination } from "../generated/types.ts";
 import { destinations as words } from "../messages/destinations.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";

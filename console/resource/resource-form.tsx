@@ -12,7 +12,7 @@ import { can, type RightVerb, session } from "../api/session.ts";
 import { focusFirstError } from "../components/field.tsx";
 import { ManagedNotice } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import { forms as words } from "../messages/forms.ts";
 import { namespace, useUnsaved } from "../router/navigation.ts";
 import { isSame } from "./conflict.ts";

@@ -4,7 +4,7 @@ import { api } from "../api/request.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { Run, RunStart } from "../generated/types.ts";
 import { components } from "../messages/components.ts";
 import { pipelines as words } from "../messages/pipelines.ts";

@@ -12,7 +12,7 @@ import { Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { Run, RunStart } from "../generated/types.ts";
 import { runs as words } from "../messages/runs.ts";
 import { href, namespace } from "../router/navigation.ts";

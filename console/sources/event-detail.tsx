@@ -9,7 +9,7 @@ import { Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type {
 	Event,
 	EventReceipt,

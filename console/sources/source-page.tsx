@@ -11,7 +11,7 @@ import { NotFound } from "../components/not-found.tsx";
 import { ManagedNotice, Page, Skeleton } from "../components/page.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time, useMinutes } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { EventList, Source, TestEventResult } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";

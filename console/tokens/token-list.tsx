@@ -7,7 +7,7 @@ import { EmptyState, Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
 import { Time } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { Token } from "../generated/types.ts";
 import { tokens as words } from "../messages/tokens.ts";
 import { href, navigate, navigateFromHere } from "../router/navigation.ts";

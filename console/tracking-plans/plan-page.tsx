@@ -10,7 +10,7 @@ import { NotFound } from "../components/not-found.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { Time } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { Source } from "../generated/types.ts";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
 import { useOriginal } from "../resource/save.ts";
@@ -20,6 +20,7 @@ import { byKind, type KindCount, planNameOf } from "./plan-form.ts";
 import { PlanForm } from "./plan-form-page.tsx";
 import { PlanBadge } from "./plan-list.tsx";
 import { Quarantine } from "./quarantine.tsx";
+import { setPlan } from "./set-plan.ts";
 import { SourceField } from "./source-field.tsx";
 
 /** `tracking-plans/<name>`: who uses it, what differs from it, what is in quarantine, and the plan to edit. */
@@ -104,26 +105,14 @@ function Users({
 	const source = others.find(({ name }) => name === chosen);
 	const before = source && planNameOf(source);
 	const mayChange = can("sources", "patch");
-	const change = async (
-		name: string,
-		to: string | null,
-		from: string | null,
-		isUndone = false,
-	) => {
+	const change = async (...given: Parameters<typeof setPlan>) => {
 		setProblem(undefined);
 		try {
-			await api.patch(`sources/${encodeURIComponent(name)}`, {
-				webhook: { trackingPlanRef: to === null ? null : { name: to } },
-			});
-			const undo = () => void change(name, from, to, true);
-			const text = to === null ? words.removed(name) : words.setDone(name, to);
-			toast(text, "good", isUndone ? undefined : undo);
+			await setPlan(...given);
 			setChosen("");
 		} catch (error) {
 			if (!(error instanceof ApiProblem)) throw error;
-			// Who undoes may be on another page by then.
-			if (isUndone) toast(error.message, "bad");
-			else setProblem(error);
+			setProblem(error);
 		}
 	};
 	return (

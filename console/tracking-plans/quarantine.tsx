@@ -3,7 +3,7 @@ import { DataTable } from "../components/data-table.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { Time } from "../components/time.tsx";
-import { toast } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import type { Operation } from "../generated/types.ts";
 import { components } from "../messages/components.ts";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";

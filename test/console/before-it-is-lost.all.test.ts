@@ -70,7 +70,7 @@ describe.skipIf(noBrowser)("before something is lost", () => {
 		expect(await buttons.first().innerText()).toBe("Edit");
 	});
 
-	test("a Source that stops using a plan uses it again by Undo", async () => {
+	test("a Source that stops using a plan uses it again by Undo, also from another namespace", async () => {
 		const { page, open, local, complaints } = visitor;
 		const hands = withMouse(page);
 		await open("tracking-plans/new");
@@ -81,10 +81,28 @@ describe.skipIf(noBrowser)("before something is lost", () => {
 		await hands.press("Set the plan");
 		await hands.press("Stop using it for shop");
 		await page.getByText("No source uses it yet.").waitFor();
+		// As by a link on the page, which doesn't load it anew.
+		await page.evaluate(`(() => {
+			const link = document.createElement("a");
+			link.href = "sources?namespace=console-elsewhere";
+			document.body.append(link);
+			link.click();
+			link.remove();
+		})()`);
+		await page.getByText(/^Your token is of the namespace/).waitFor();
+		const patched = page.waitForRequest(
+			(request) => request.method() === "PATCH",
+		);
 		await page
 			.locator(".toast", { hasText: "shop has no plan any more." })
 			.getByRole("button", { name: "Undo" })
 			.click();
+		expect((await patched).headers()["tidemill-account"]).toBe(local.namespace);
+		await page
+			.locator(".toast", { hasText: "shop" })
+			.getByText("undone")
+			.waitFor();
+		await open("tracking-plans/undone");
 		await page
 			.getByRole("button", { name: "Stop using it for shop" })
 			.waitFor();
