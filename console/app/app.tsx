@@ -29,6 +29,7 @@ import {
 } from "./pages.ts";
 import { firstPage, Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
+import { reloadForFile } from "./upgrade.ts";
 
 /** The console: the sign-in, or the page of the address inside the shell. */
 export function App() {
@@ -146,10 +147,10 @@ function NoRight({ what }: { what: string }) {
 /** A page that throws says so, and the others still work. After an upgrade, its file may be gone from the server. */
 class Failure extends Component<
 	{ children: ComponentChildren },
-	{ error?: unknown }
+	{ error?: unknown; isFinal?: boolean }
 > {
-	override state: { error?: unknown } = {};
-	#again: ReturnType<typeof setTimeout> | undefined;
+	override state: { error?: unknown; isFinal?: boolean } = {};
+	readonly #left = new AbortController();
 
 	static override getDerivedStateFromError(error: unknown) {
 		return { error };
@@ -157,20 +158,21 @@ class Failure extends Component<
 
 	override componentDidCatch(error: unknown) {
 		if (error instanceof MissingFile)
-			this.#again = setTimeout(() => location.reload(), missingAgainMs);
+			this.setState({ isFinal: !reloadForFile(this.#left.signal) });
 	}
 
 	override componentWillUnmount() {
-		clearTimeout(this.#again);
+		this.#left.abort();
 	}
 
 	override render() {
-		const { error } = this.state;
+		const { error, isFinal } = this.state;
 		if (error === undefined) return this.props.children;
+		const missing = isFinal ? words.stillMissing : words.missingFile;
 		return (
 			<Page title={words.pageBroken}>
 				<p role="alert">
-					{error instanceof MissingFile ? error.message : String(error)}
+					{error instanceof MissingFile ? missing : String(error)}
 				</p>
 				<button type="button" onClick={() => location.reload()}>
 					{words.reload}
@@ -179,8 +181,6 @@ class Failure extends Component<
 		);
 	}
 }
-
-const missingAgainMs = 3_000;
 
 function LeaveDialog() {
 	const answer = useSignal<((isSure: boolean) => void) | undefined>(undefined);

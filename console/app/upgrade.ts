@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { connection } from "../api/changes.ts";
+import { hasUndo } from "../components/toasts.ts";
 import { hasUnsaved, keepState, keptState } from "../router/navigation.ts";
 
 /** Whether every replica of the API serves another console than this page. */
@@ -72,7 +73,8 @@ function hasText(): boolean {
 	const isWritten = [...writtenIn].some(
 		(one) => one.closest("main") && (one as HTMLInputElement).value !== "",
 	);
-	return hasUnsaved() || isWritten || !!document.querySelector("dialog[open]");
+	const isAsked = !!document.querySelector("dialog[open]");
+	return hasUnsaved() || hasUndo() || isWritten || isAsked;
 }
 
 function reloadFor(build: string): void {
@@ -81,4 +83,33 @@ function reloadFor(build: string): void {
 	if (count > mostReloads) return;
 	keepState({ reloads: { build, count } });
 	location.reload();
+}
+
+const missingAgainMs = 3_000;
+/** After so long without one, they are counted anew. */
+const forgottenMs = 600_000;
+
+/**
+ * Loads the page again, of which a file didn't come: later each time, and once the API answers, since nothing would bring the
+ * visitor back from the browser's own page. Returns false if it has done so too often. public/missing-file.js does the same before
+ * the app begins.
+ * @param left the visitor has left the page
+ */
+export function reloadForFile(left: AbortSignal): boolean {
+	const { missing } = keptState();
+	const isRecent = missing && Date.now() - missing.atMs < forgottenMs;
+	const before = isRecent ? missing.count : 0;
+	if (before >= mostReloads) return false;
+	const look = async () => {
+		const build = await servedBuild();
+		if (left.aborted) return;
+		if (build === undefined) {
+			setTimeout(look, missingAgainMs);
+			return;
+		}
+		keepState({ missing: { count: before + 1, atMs: Date.now() } });
+		location.reload();
+	};
+	setTimeout(look, missingAgainMs * 2 ** before);
+	return true;
 }

@@ -52,6 +52,8 @@ export const shell = {
 	toNamespace: (own: string) => `Go to ${own}`,
 	pageBroken: "This page failed",
 	missingFile: "A file of this page isn't there. It loads again by itself.",
+	stillMissing:
+		"A file of this page still isn't there. Reload it later, or tell whoever runs Tidemill.",
 	leaveTitle: "Leave without saving?",
 	leaveText:
 		"This page has what nothing else keeps: changes that aren't saved, or a token that is shown once. It is lost if you leave.",
@@ -67,6 +69,8 @@ export const signInWords = {
 		"A token of Kubernetes, such as `kubectl create token` or `tidemill tokens create` prints.",
 	signIn: "Sign in",
 	oidc: "Sign in with your organization",
+	oidcElsewhere:
+		"It opens in another tab. Come back to this one: it has what you wrote.",
 	or: "or",
 	hasEnded: "Your session has ended. Sign in again to continue where you were.",
 	signedOut:

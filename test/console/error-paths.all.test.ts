@@ -52,6 +52,28 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		expect(complaints).toEqual([]);
 	});
 
+	test("a page whose file never comes has loaded itself again a few times, then says so and leaves it to the visitor", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		await open("sources");
+		await expectPage(page, "Sources");
+		await page.evaluate(
+			`history.replaceState({ ...history.state, missing: { count: 5, atMs: Date.now() } }, "")`,
+		);
+		await page.reload();
+		await expectPage(page, "Sources");
+		await page.route(/assets\/pipeline-list-/, (route) =>
+			route.fulfill({ status: 404 }),
+		);
+		await hands.follow("Pipelines");
+		await page.getByText(/^A file of this page still isn't there\./).waitFor();
+		await expectPage(page, "This page failed");
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		await hands.press("Reload");
+		await expectPage(page, "Pipelines");
+		expect(complaints).toEqual([]);
+	});
+
 	test("an event that was asked for while the API was away comes by itself, on its Source's page and in the search", async () => {
 		const { page, open, local, complaints } = visitor;
 		const id = await send(visitor, { note: "asked for meanwhile" });
