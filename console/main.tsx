@@ -3,7 +3,12 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { startStore } from "./api/changes.ts";
 import { sessionLost } from "./api/request.ts";
-import { loadSession, session, sessionState } from "./api/session.ts";
+import {
+	loadSession,
+	reviewSession,
+	session,
+	sessionState,
+} from "./api/session.ts";
 import { App } from "./app/app.tsx";
 import { showHiddenCharacters } from "./app/hidden-characters.ts";
 import { loadPage, pageOf } from "./app/pages.ts";
@@ -47,5 +52,5 @@ setInterval(() => {
 	if (!document.hidden && session.peek()) void loadSession();
 }, 60_000);
 document.addEventListener("visibilitychange", () => {
-	if (!document.hidden && session.peek()) void loadSession();
+	if (!document.hidden) void reviewSession();
 });

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { signInWords } from "../messages/shell.ts";
-import { namespace } from "../router/navigation.ts";
+import { hasUnsaved, namespace } from "../router/navigation.ts";
 import { ApiProblem, type SignInWays } from "./problem.ts";
 import { send } from "./request.ts";
 
@@ -75,7 +75,8 @@ const awayAgainMs = 5_000;
 
 /** Asks who the visitor is. Never throws: the state says what came of it. */
 export async function loadSession(): Promise<void> {
-	const wasSignedIn = sessionState.peek().kind === "signedIn";
+	const before = sessionState.peek();
+	const wasSignedIn = before.kind === "signedIn";
 	try {
 		const asked = namespace.peek();
 		const query = { namespace: asked };
@@ -86,16 +87,27 @@ export async function loadSession(): Promise<void> {
 		if (error.status === 401)
 			sessionState.value = {
 				kind: "signedOut",
-				ways: error.signIn ?? usualWays,
 				hasEnded: wasSignedIn,
+				// Who is asked to sign in still knows why.
+				...(before.kind === "signedOut" && before),
+				ways: error.signIn ?? usualWays,
 			};
 		// What is on the page stays: the line above it says that the API is away.
 		else if (!wasSignedIn) {
 			const detail = error.code === "Away" ? undefined : error.message;
-			sessionState.value = { kind: "away", detail };
+			// The sign-in may have a token in it, and says itself that nothing answers.
+			if (before.kind !== "signedOut")
+				sessionState.value = { kind: "away", detail };
 			setTimeout(() => void loadSession(), awayAgainMs);
 		}
 	}
+}
+
+/** As often as a tab is seen again: whether the session goes on or, if the tab keeps a form for the next one, has begun elsewhere. */
+export async function reviewSession(): Promise<void> {
+	const { kind } = sessionState.peek();
+	const isWaiting = kind === "signedOut" && hasUnsaved();
+	if (kind === "signedIn" || isWaiting) await loadSession();
 }
 
 /** Throws an {@link ApiProblem} if the API doesn't accept it. */

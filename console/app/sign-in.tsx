@@ -3,7 +3,7 @@ import { ApiProblem, type SignInWays } from "../api/problem.ts";
 import { signIn } from "../api/session.ts";
 import { TextField } from "../components/field.tsx";
 import { shell, signInWords as words } from "../messages/shell.ts";
-import { address } from "../router/navigation.ts";
+import { address, hasUnsaved } from "../router/navigation.ts";
 import { addressText } from "../router/route.ts";
 import { Waves } from "./shell.tsx";
 
@@ -23,6 +23,8 @@ export function SignIn({
 	useEffect(() => {
 		document.title = `${words.title} · ${shell.product}`;
 	}, []);
+	// The provider's page would take the place of this one, and of what it keeps.
+	const isElsewhere = hasUnsaved();
 	const submit = async (event: Event) => {
 		event.preventDefault();
 		// A token copied from a terminal may be broken by its lines.
@@ -57,9 +59,14 @@ export function SignIn({
 				)}
 				{ways.oidc && (
 					<>
-						<a class="button button-primary" href={oidcAddress()}>
+						<a
+							class="button button-primary"
+							href={oidcAddress()}
+							target={isElsewhere ? "_blank" : undefined}
+						>
 							{words.oidc}
 						</a>
+						{isElsewhere && <p class="quiet">{words.oidcElsewhere}</p>}
 						<p class="or">{words.or}</p>
 					</>
 				)}

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
 import { session, sessionState } from "../api/session.ts";
-import { holdUnsaved } from "../router/navigation.ts";
+import { holdTab } from "../router/navigation.ts";
 import type { Draft } from "./draft.ts";
 import type { Original } from "./save.ts";
 
@@ -15,7 +15,7 @@ export interface FormState {
 interface KeptForm {
 	state: FormState;
 	user: string | undefined;
-	/** The tab asks before it is closed. */
+	/** Until then, the tab asks before it is closed. */
 	release(): void;
 }
 
@@ -37,7 +37,7 @@ export function keepForm(
 ): void {
 	const { value: now } = sessionState;
 	if (now.kind === "signedOut" && now.hasEnded)
-		kept.set(key, { state, user, release: holdUnsaved() });
+		kept.set(key, { state, user, release: holdTab() });
 }
 
 export function takeForm(key: string): FormState | undefined {

@@ -13,11 +13,14 @@ interface KeptState {
 	theme?: string;
 	/** How often the page has loaded itself for a build. */
 	reloads?: { build: string; count: number };
+	/** How often it has, one time soon after the other, for a file that wasn't there. public/missing-file.js counts here, too. */
+	missing?: { count: number; atMs: number };
 }
 let kept: KeptState = history.state ?? {};
 /** How many entries of the history lie before this one: back and forward are told apart by it. */
 let position: number = history.state?.position ?? 0;
 const unsaved = new Set<symbol>();
+const keptInTab = new Set<symbol>();
 let question: LeaveQuestion = async () => true;
 let isReturning = false;
 
@@ -86,9 +89,16 @@ export function holdUnsaved(): () => void {
 	return () => void unsaved.delete(hold);
 }
 
-/** Whether a form has changes that would be lost. */
+/** Until the returned function is called, closing the tab asks first. Leaving the page doesn't: the tab keeps what it is about. */
+export function holdTab(): () => void {
+	const hold = Symbol();
+	keptInTab.add(hold);
+	return () => void keptInTab.delete(hold);
+}
+
+/** Whether something would be lost with the tab, or by loading it again. */
 export function hasUnsaved(): boolean {
-	return unsaved.size > 0;
+	return unsaved.size + keptInTab.size > 0;
 }
 
 export function askBeforeLeaving(ask: LeaveQuestion): void {
@@ -101,7 +111,7 @@ export function startNavigation(): void {
 	document.addEventListener("click", followLink);
 	addEventListener("popstate", ({ state }) => void goBack(state));
 	addEventListener("beforeunload", (event) => {
-		if (unsaved.size > 0) event.preventDefault();
+		if (hasUnsaved()) event.preventDefault();
 	});
 }
 

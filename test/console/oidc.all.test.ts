@@ -4,6 +4,7 @@ import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loopbackNames } from "../../api/console/own-page.ts";
 import { loadCluster } from "../../packages/kube/client/cluster.ts";
@@ -109,11 +110,7 @@ describe.skipIf(noBrowser)(
 				await page.goto(`${proxy.url}/console/sources?namespace=shop`);
 				await expectPage(page, "Sign in");
 				await hands.follow("Sign in with your organization");
-				await page.locator("input[name=login]").fill(login);
-				await page.locator("input[name=password]").fill("-");
-				await page.locator("button[type=submit]").click();
-				await page.getByRole("button", { name: "Continue" }).click();
-				await page.getByRole("navigation", { name: "Main" }).waitFor();
+				await signInAt(page, login);
 				expect(page.url()).toContain(`${proxy.url}/console/`);
 				await page.goto(`${proxy.url}/console/sources?namespace=shop`);
 				await expectPage(page, "Sources");
@@ -121,6 +118,18 @@ describe.skipIf(noBrowser)(
 				if (role === "an editor") {
 					await hands.press("New source");
 					await hands.fill("Source name", "orders");
+					await page.context().clearCookies();
+					await page.evaluate(seenAgain);
+					await page.getByText(/^Your session has ended\./).waitFor();
+					await page.getByText(/^It opens in another tab\./).waitFor();
+					const opening = page.context().waitForEvent("page");
+					await hands.follow("Sign in with your organization");
+					const other = await opening;
+					await signInAt(other, login);
+					await other.close();
+					await page.evaluate(seenAgain);
+					const kept = page.getByLabel("Source name", { exact: true });
+					expect(await kept.inputValue()).toBe("orders");
 					await hands.press("Create");
 					await expectPage(page, "orders");
 					expect(page.url()).toContain(`${proxy.url}/console/sources/orders`);
@@ -150,6 +159,18 @@ describe.skipIf(noBrowser)(
 		});
 	},
 );
+
+/** In the page: as when the visitor comes back to the tab. */
+const seenAgain = `document.dispatchEvent(new Event("visibilitychange")); 0`;
+
+/** On the provider's page, until the console is there. */
+async function signInAt(page: Page, login: string): Promise<void> {
+	await page.locator("input[name=login]").fill(login);
+	await page.locator("input[name=password]").fill("-");
+	await page.locator("button[type=submit]").click();
+	await page.getByRole("button", { name: "Continue" }).click();
+	await page.getByRole("navigation", { name: "Main" }).waitFor();
+}
 
 /** Takes the prefix off and says so, as `docs/console.md` asks of a proxy. It answers 404 to what lies outside the prefix. */
 async function startProxy() {

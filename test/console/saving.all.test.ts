@@ -101,10 +101,11 @@ describe.skipIf(noBrowser)("saving in the console", () => {
 		expect(complaints).toEqual([]);
 	});
 
-	test("what was written when the session ended is there after the next sign-in, and is still not saved", async () => {
+	test("what was written when the session ended is there after the next sign-in, also after Back, and is still not saved", async () => {
 		const { page, open, local, complaints } = visitor;
 		const hands = withMouse(page);
-		await open("pipelines/orders/edit");
+		await open("pipelines/orders");
+		await hands.press("Edit");
 		await breakIt(page);
 		writes.length = 0;
 		await page.context().clearCookies();
@@ -115,6 +116,10 @@ describe.skipIf(noBrowser)("saving in the console", () => {
 		});
 		await page.getByText(/^Your session has ended\./).waitFor();
 		expect(await page.content()).not.toContain("table: [");
+		await page.goBack();
+		await page.waitForURL(/pipelines\/orders\?/);
+		await page.goForward();
+		await page.waitForURL(/pipelines\/orders\/edit\?/);
 		const token = await local.run(
 			...(["kubectl", "create", "token", "visitor-editor"] as const),
 		);
