@@ -153,7 +153,8 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		expect(asked).toBe(1);
 		await hands.press("Try again");
 		await page.getByText("Found in the source shop").waitFor();
-		expect(await page.getByRole("alert").count()).toBe(0);
+		const main = page.getByRole("main");
+		expect(await main.getByRole("alert").count()).toBe(0);
 		await page.unrouteAll({ behavior: "ignoreErrors" });
 		expect(complaints).toEqual([]);
 	});
