@@ -21,7 +21,7 @@ async function afterTaking() {
 	};
 	const changes: unknown[] = [];
 	tab.answer((url, init) => {
-		const { "Tidemill-Account": namespace } = init?.headers as never;
+		const { "Tidemill-Account": namespace } = init!.headers as never;
 		const body = JSON.parse(String(init?.body));
 		changes.push([namespace, url.pathname, body.webhook.trackingPlanRef]);
 		return { body: {} };

@@ -34,11 +34,10 @@ function commandsOf(
 		documentedText("docs/runbooks/TidemillArchiveAlarm.md#fix-it sh"),
 	].join("");
 	const inPod = / deployment\/tidemill-archive -- tidemill (buffer [^>]+)/;
-	return text.split("\n").flatMap((line) => {
+	const withNames = text.replaceAll(/<\w+>/g, (name) => filled[name] ?? name);
+	return withNames.split("\n").flatMap((line) => {
 		const [, words = ""] = inPod.exec(line) ?? [];
-		return words.startsWith(command.join(" "))
-			? [words.trim().replaceAll(/<\w+>/g, (name) => filled[name] ?? name)]
-			: [];
+		return words.startsWith(command.join(" ")) ? [words.trim()] : [];
 	});
 }
 
