@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Gauge } from "prom-client";
 import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { isNoRoom } from "../../packages/service/nats/connection.ts";
+import { isNoRoom, natsReason } from "../../packages/service/nats/connection.ts";
 import { pause } from "../../packages/service/pause.ts";
 import {
 	type BucketMark,
@@ -89,7 +89,7 @@ export class BucketGuard {
 			} catch (error) {
 				if (signal.aborted) break;
 				this.#opened = undefined;
-				this.#notReady = error instanceof Error ? error.message : String(error);
+				this.#notReady = natsReason(error);
 				log.warn({ reason: this.#notReady }, "can't look at the bucket");
 				await pause(backoffMs(++failures, backoff), signal);
 			}

@@ -126,10 +126,15 @@ test("two processes divide the shards as ARCHIVE_SHARDS says", async () => {
 		await ArchiveFixture.open(servers),
 		await ArchiveFixture.open(servers),
 	];
-	for (const shard of shards) await startArchiveProcess(shard);
+	// Of one bucket.
+	const [first] = shards as [ArchiveFixture, ArchiveFixture];
+	for (const shard of shards)
+		await startArchiveProcess(shard, { S3_PREFIX: first.prefix });
+	const bodies: string[] = [];
 	for (const shard of shards) {
 		await pass(shard, '"x"');
-		expect(await shard.bodies()).toEqual(['"x"']);
+		bodies.push('"x"');
+		expect(await first.bodies()).toEqual(bodies);
 	}
 });
 
