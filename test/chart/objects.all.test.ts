@@ -41,13 +41,14 @@ describe.each([...examples])("with the values of the example %s", (_, file) => {
 	test.each(kubernetesVersions)(
 		"every object is one of Kubernetes %s, without unknown fields",
 		async (version) => {
+			const asked = [`--values=${file}`, `--kube-version=${version}`];
 			const folder = await schemaFolder(
 				version,
-				new Set(objects.map((object) => kindName(object as never))),
+				new Set((await render(...asked)).map((one) => kindName(one as never))),
 			);
 			const directory = await mkdtemp(join(tmpdir(), "chart-"));
 			const manifests = join(directory, "all.yaml");
-			await writeFile(manifests, await renderText(`--values=${file}`));
+			await writeFile(manifests, await renderText(...asked));
 			const { kubeconform } = await resolveBinaries(["kubeconform"]);
 			const { stdout } = await promisify(execFile)(kubeconform, [
 				"-strict",
