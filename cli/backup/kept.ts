@@ -14,6 +14,7 @@ import {
 	type KubeObject,
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
+import { listAll } from "../../packages/kube/watch/reflector.ts";
 import {
 	type KeptObject,
 	merged,
@@ -72,10 +73,14 @@ export async function readKept(
 	client: KubeClient,
 	namespace: string | undefined,
 ): Promise<Kept> {
+	const scope = namespace === undefined ? {} : { namespace };
 	const lists = await Promise.all(
-		keptKinds.map((kind) => listAll(client, kind, namespace)),
+		keptKinds.map((kind) =>
+			// Lists don't repeat the type for each object.
+			listAll(client, kind, scope, (one) => ({ ...one, ...typeOf(kind) })),
+		),
 	);
-	const objects = lists.flat() as KeptObject[];
+	const objects = lists.flatMap(({ items }) => items) as KeptObject[];
 	const schemas = await readSchemas(client, objects);
 	const accounts = [
 		...new Set(objects.map(({ metadata }) => metadata.namespace)),
@@ -98,27 +103,6 @@ export async function readKept(
 			...(namespace === undefined ? await readBuckets(client) : []),
 		],
 	};
-}
-
-/** Of all pages. */
-async function listAll<T extends KubeObject>(
-	client: KubeClient,
-	kind: ResourceKind<T>,
-	namespace: string | undefined,
-): Promise<T[]> {
-	const found: T[] = [];
-	let from: string | undefined;
-	do {
-		const { items, metadata } = await client.list(kind, {
-			...(namespace !== undefined && { namespace }),
-			...{ limit: 500, continue: from },
-		});
-		// Lists don't repeat them for each object.
-		for (const item of items)
-			found.push({ ...item, apiVersion: apiVersionOf(kind), kind: kind.kind });
-		from = metadata.continue;
-	} while (from);
-	return found;
 }
 
 /** The ConfigMaps that TrackingPlans name, which aren't secret; those that the person may not read are needed. */
