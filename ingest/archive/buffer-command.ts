@@ -5,20 +5,13 @@ import {
 	type StreamInfo,
 } from "@nats-io/jetstream";
 import { errors } from "@nats-io/transport-node";
-import {
-	bucket,
-	notifications,
-	rates,
-	refused,
-	shardOfStream,
-} from "../../packages/contracts/nats.ts";
+import { namedStreams, shardOfStream } from "../../packages/contracts/nats.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {
 	connectNats,
 	isStreamNotFound,
 } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
-import { streamOf } from "../../packages/streams/made-streams.ts";
 import type { AlarmCode } from "./decide/alarm.ts";
 import { whyUnreadable } from "./read/frame-queue.ts";
 import { readArchiveSettings } from "./settings.ts";
@@ -241,10 +234,10 @@ class Buffers {
 			}
 		}
 		if (changed.length > 0)
-			await this.#progress.setIntervention(0, {
-				time: new Date().toISOString(),
-				text: `${changed.length} streams of NATS have ${wanted} copies now.`,
-			});
+			await this.#intervened(
+				0,
+				`${changed.length} streams of NATS have ${wanted} copies now.`,
+			);
 		if (refused.length > 0) return refuse(...changed, ...refused);
 		return changed.length > 0
 			? done(...changed)
@@ -259,15 +252,11 @@ class Buffers {
 
 	/** Others' streams in a shared NATS are none of ours. */
 	async #own(): Promise<StreamInfo[]> {
-		const names = new Set<string>([
-			...Object.values(bucket).map(streamOf),
-			...[rates.stream, refused.stream, notifications.stream],
-		]);
 		const all = await Array.fromAsync(this.#streams.list());
 		return all
 			.filter(
 				({ config: { name } }) =>
-					names.has(name) || shardOfStream(name) !== undefined,
+					namedStreams.includes(name) || shardOfStream(name) !== undefined,
 			)
 			.sort((a, b) => (a.config.name < b.config.name ? -1 : 1));
 	}

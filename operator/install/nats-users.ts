@@ -5,6 +5,7 @@ import {
 	exportSubject,
 	logSubject,
 	makeSubject,
+	namedStreams,
 	notifications,
 	ownAccountProbe,
 	publicKeysSubject,
@@ -106,10 +107,7 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 			],
 			deny: [
 				// `tidemill buffer give-up` deletes a shard's stream, whose name is random. Archive may purge it anyway.
-				...[
-					...Object.values(bucket).map((name) => `KV_${name}`),
-					...[notifications, rates, refused].map(({ stream }) => stream),
-				].map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
+				...namedStreams.map((stream) => `$JS.API.STREAM.DELETE.${stream}`),
 				...[bucket.routes, bucket.requests, bucket.deliveries].flatMap(entries),
 				...entries(bucket.sourceKeys).filter(
 					// The stream's leader answers it, and no server that lags.

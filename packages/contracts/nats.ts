@@ -157,6 +157,12 @@ export const notifications = {
 	ackWaitMs: 20_000,
 } as const;
 
+/** All of Tidemill's streams but the shards', whose names are random. */
+export const namedStreams: readonly string[] = [
+	...Object.values(bucket).map((name) => `KV_${name}`),
+	...[notifications, rates, refused].map(({ stream }) => stream),
+];
+
 /** Receive asks any notify for what only Amazon has (request/reply, {@link file://./notify-question.ts SnsQuestion}). */
 export const sns = {
 	certificate: "tidemill.sns.certificate",
