@@ -96,8 +96,7 @@ export class NatsProgress {
 
 	/** The bucket of S3 that archive writes to; undefined if NATS is new. */
 	async bucket(): Promise<KnownBucket | undefined> {
-		const entry = await this.#objectsDone.get(archivesBucketKey);
-		return entry?.operation === "PUT" ? entry.json<KnownBucket>() : undefined;
+		return jsonOf(this.#objectsDone, archivesBucketKey);
 	}
 
 	/** Notes how far the bucket has come. Changes nothing if NATS knows another one, or a higher number. */
@@ -143,8 +142,7 @@ export class NatsProgress {
 		shards,
 	}: CountsRequest): Promise<SourceCounts> {
 		const read = async <T extends { account: string }>(key: string) => {
-			const entry = await this.#ledger.get(key);
-			const found = entry?.operation === "PUT" ? entry.json<T>() : undefined;
+			const found = await jsonOf<T>(this.#ledger, key);
 			return found?.account === account ? found : undefined;
 		};
 		const keys = shards.map((shard) => furtherKey(sourceKey, shard));
@@ -206,8 +204,7 @@ export class NatsProgress {
 
 	/** What is published of the shard. */
 	async shardState(shard: number): Promise<ShardState | undefined> {
-		const entry = await this.#ledger.get(shardKey(shard));
-		return entry?.operation === "PUT" ? entry.json() : undefined;
+		return jsonOf(this.#ledger, shardKey(shard));
 	}
 
 	#reviseShard(
@@ -258,6 +255,12 @@ export class NatsProgress {
 			if (entry?.operation === "PUT") await this.#ledger.purge(key);
 		}
 	}
+}
+
+/** Undefined if there is no value. */
+async function jsonOf<T>(kv: KV, key: string): Promise<T | undefined> {
+	const entry = await kv.get(key);
+	return entry?.operation === "PUT" ? entry.json<T>() : undefined;
 }
 
 /** Puts a value unless the current one is as new. */
