@@ -101,10 +101,9 @@ export function ResourceForm({
 	const isUnsaved = hasChanges && !saved && !isReadOnly;
 	useUnsaved(isUnsaved);
 	const ending = useRef(() => {});
-	const user = session.peek()?.user;
+	const [visitor] = useState(session.peek()?.user);
 	ending.current = () =>
 		isUnsaved && keepForm(key, { base, start, draft, unread }, visitor);
-	const [visitor] = useState(user);
 	useLayoutEffect(() => () => ending.current(), []);
 	// After the warning above is gone, so that the page may be left.
 	useEffect(() => {

@@ -83,7 +83,7 @@ export function setQuery(query: Record<string, string | undefined>): void {
 }
 
 /** Until the returned function is called, leaving the page asks first. */
-export function holdUnsaved(): () => void {
+function holdUnsaved(): () => void {
 	const hold = Symbol();
 	unsaved.add(hold);
 	return () => void unsaved.delete(hold);
