@@ -1,19 +1,10 @@
 import { isOfFuture } from "../../packages/contracts/clocks.ts";
 import type { JobError } from "../../packages/contracts/job.ts";
 import type { ManifestRequest } from "../../packages/contracts/manifest.ts";
-import { findCondition } from "../../packages/kube/conditions.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
-import {
-	ageOf,
-	type KubeObject,
-	rfc3339,
-} from "../../packages/kube/resource.ts";
-import {
-	type AskAction,
-	answerTo,
-	type PositiveAnswer,
-	type QuestionType,
-} from "../reconcile/questions.ts";
+import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
+import type { PositiveAnswer } from "../reconcile/questions.ts";
+import { type Asking, asking } from "./asking.ts";
 import { followJob } from "./follow.ts";
 import type { WorkKind, WorkState } from "./kind.ts";
 import { endedAs } from "./outcome.ts";
@@ -22,8 +13,6 @@ import { isInForce, jobRefusal, refusalEvent } from "./refusal.ts";
 import { nextLookMs, placeText, type QueuePlace } from "./slots.ts";
 import type { JobWithInput } from "./template.ts";
 import type {
-	CompleteReason,
-	FailedReason,
 	JobWork,
 	StatusFacts,
 	WorkAction,
@@ -35,13 +24,6 @@ const longestWaitMs = 24 * 3_600_000;
 
 /** The Job starts a little later, and its attempts end a little late. */
 const linkSlackSeconds = 600;
-
-/** The last answer of archive or Kubernetes, and the place in the queue, stay until there is something newer. */
-const keptUntilChange: ReadonlySet<string> = new Set([
-	"Queued",
-	"JobNotStarted",
-	"WriteRefused",
-]);
 
 /** What a snapshot of the future holds to be closed isn't: the next Run would leave out days. */
 function snapshotAhead(snapshotTime: string): JobError {
@@ -60,6 +42,7 @@ export function lifecycle<
 >(kind: WorkKind<W, R, S>) {
 	type Action = WorkAction<W, R>;
 	const { noun, transition } = kind;
+	const { ask, refusedByArchive } = asking<W, R, S>(kind);
 	const nothing = {} as StatusFacts<W>;
 	const pending = { phase: "Pending" } as StatusFacts<W>;
 
@@ -190,46 +173,6 @@ export function lifecycle<
 		refused: "ManifestRefused",
 	};
 
-	/** Asks archive, or goes on with its answer. */
-	function ask<Type extends QuestionType>(
-		state: S,
-		question: AskAction<Type>,
-		of: Asking<W, R> & { goOn(answer: PositiveAnswer<Type>): Action[] },
-		now: number,
-	): Action[] {
-		const work = kind.workIn(state);
-		const answer = answerTo(state.answered, question);
-		if (answer)
-			return answer.ok
-				? of.goOn(answer as PositiveAnswer<Type>)
-				: refusedByArchive(work, of, answer.error, now);
-		const { progress } = state;
-		const before = findCondition(work.status?.conditions, "Complete");
-		const reason = before?.reason ?? "";
-		const isKept = keptUntilChange.has(reason) || reason === of.unavailable;
-		if (progress === undefined && isKept) return [question as AskAction];
-		const message = `${of.message}${progress === undefined ? "." : `: ${progress}`}`;
-		return [
-			...transition.progress(work, of.reason, message, of.facts, now),
-			question as AskAction,
-		];
-	}
-
-	/** Archive refuses to do what it was asked, for now or for good. */
-	function refusedByArchive(
-		work: W,
-		{ facts, unavailable, refused }: Asking<W, R>,
-		error: JobError,
-		now: number,
-	): Action[] {
-		if (!error.retryable)
-			return transition.fail(work, refused, error, nothing, now);
-		return [
-			...transition.progress(work, unavailable, error.message, facts, now),
-			{ type: "requeueAfter", afterMs: retryWaitMs(work, now) },
-		];
-	}
-
 	/**
 	 * Starts the Job, unless there are as many as there may be or Kubernetes has just refused it.
 	 * @param jobWithin The Job, which may take so many seconds.
@@ -289,7 +232,6 @@ export function lifecycle<
 	return {
 		decide,
 		decideNotPermitted,
-		ask,
 		askToStart,
 		/** Archive can't be asked yet to list the objects. */
 		notListed: (work: W, error: JobError, now: number) =>
@@ -303,21 +245,3 @@ export type WorkQuestion = { shard: number } & Omit<
 	ManifestRequest,
 	"run" | "account" | "linkSeconds" | "renew"
 >;
-
-/** What people read while archive is asked, and when it refuses. */
-interface Asking<W extends JobWork, R extends WorkReasons> {
-	reason: CompleteReason<R>;
-	message: string;
-	/** The status meanwhile. */
-	facts: StatusFacts<W>;
-	/** Archive refuses for now. */
-	unavailable: CompleteReason<R>;
-	/** Archive refuses for good. */
-	refused: FailedReason<R>;
-}
-
-/** How long until archive is asked again: a quarter of the object's age, from 1 s to 1 min. Backoff without memory. */
-function retryWaitMs({ metadata }: KubeObject, now: number): number {
-	const waitedMs = now - Date.parse(metadata.creationTimestamp ?? "");
-	return Math.min(Math.max(waitedMs / 4, 1_000), 60_000);
-}

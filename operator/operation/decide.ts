@@ -1,8 +1,6 @@
 import type {
 	Operation,
 	OperationStatus,
-	OperationStatusErase,
-	OperationStatusImport,
 	Pipeline,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
@@ -13,22 +11,23 @@ import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
 import { lifecycle } from "../jobs/lifecycle.ts";
 import { endedAs } from "../jobs/outcome.ts";
 import { podTemplateProblem } from "../jobs/template.ts";
-import {
-	type CompleteReason,
-	type ReasonsOf,
-	type WorkAction,
-	workTransitions,
-} from "../jobs/transition.ts";
+import type { WorkAction } from "../jobs/transition.ts";
 import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
-import {
-	erasedRows,
-	erasureOf,
-	placesOf,
-	tablesOf,
-	unreachedBy,
-} from "./erase.ts";
+import { tablesOf } from "./erase.ts";
+import { erase, finishErase } from "./erase-decision.ts";
+import { finishImport } from "./import-decision.ts";
 import { readReport } from "./report.ts";
 import type { OperationState } from "./state.ts";
+import {
+	ask,
+	countText,
+	maxDates,
+	type OperationErrorCode,
+	type OperationReasons,
+	transition,
+	type Waiting,
+	type WorkOnOperation,
+} from "./transition.ts";
 import {
 	daysOf,
 	eventFilter,
@@ -37,39 +36,16 @@ import {
 	type PlannedWork,
 } from "./work.ts";
 
-/** Why the operator itself ends an Operation, and what to do. docs/reference/errors.md is generated from this table. */
-export const operationErrors = {
-	EventsBlocked:
-		"The DryRun has spec.failIfBlocked, and the plan would have quarantined or rejected events. status.dryRun.findings says why. Correct the plan or the sender.",
-	PendingDeadlineExceeded:
-		"The Operation could not start within an hour; the message says what it waited for. Change that, then create another Operation.",
-	PlanTooLarge:
-		"A Job's input holds a plan of at most 900 KiB. Split the plan by event types, then create another Operation.",
-	OperationDatesNotKept:
-		"Create an Operation whose spec.dates are among the days that the message names.",
-} as const;
-
-type OperationErrorCode = keyof typeof operationErrors;
-
-type OperationReasons = ReasonsOf<"Operation">;
-type Waiting = [reason: CompleteReason<OperationReasons>, message: string];
-
 /** What is done about an Operation. */
 export type OperationAction =
 	| WorkAction<Operation, OperationReasons>
 	/** A Run of an Erase's own. */
 	| { type: "createRun"; pipeline: Pipeline; name: string };
 
-type WorkOnOperation = WorkAction<Operation, OperationReasons>;
-
-const transition = workTransitions<Operation, OperationReasons>("Operation");
-
 /** A Secret holds 1 MiB. */
 const maxInputBytes = 1_000_000;
 /** Ended Operations of a Source that stay. A result takes up to 256 KiB of the operator's memory. */
 const keptOfSource = 20;
-/** Dates in a status: as many as the CRD takes. */
-const maxDates = 400;
 /** How long an Operation may wait for what a person or the cluster must change. */
 export const pendingLimit = {
 	seconds: 3_600,
@@ -126,7 +102,7 @@ const work = lifecycle<Operation, OperationReasons, OperationState>({
 });
 
 export const { decideNotPermitted } = work;
-const { ask, askToStart, start } = work;
+const { askToStart, start } = work;
 
 /** In the order in which they are applied. */
 export function decide(state: OperationState, now: number): OperationAction[] {
@@ -396,201 +372,6 @@ function release(
 	);
 }
 
-/** Archive erases the events wherever it has them, each once, however often it is asked. */
-function erase(
-	state: OperationState,
-	{ shard, sourceKey }: StoredUnder,
-	now: number,
-): WorkOnOperation[] {
-	const { operation, pipelines } = state;
-	return ask<"askErase">(
-		state,
-		erasureQuestion(operation, shard, sourceKey),
-		{
-			...erasing(operation),
-			facts: {
-				phase: "Running",
-				startTime: operation.status?.startTime ?? rfc3339(now),
-				sourceKey,
-			},
-			goOn(answer) {
-				const done = placesOf(answer);
-				const { tables } = tablesOf(pipelines, operation, done.time, now);
-				const erase = { ...done, tables, unreached: unreachedBy(pipelines) };
-				return transition.progress(
-					operation,
-					"TablesPending",
-					bucketWords(operation),
-					{ phase: "Running", erase },
-					now,
-				);
-			},
-		},
-		now,
-	);
-}
-
-function bucketWords({ spec }: Operation): string {
-	return spec.erase?.dryRun
-		? "Archive has counted the events."
-		: "Archive has none of the events any more.";
-}
-
-function erasing({ spec }: Operation) {
-	return {
-		reason: "Working",
-		message: spec.erase?.dryRun
-			? "Archive is counting events"
-			: "Archive is erasing events",
-		unavailable: "EraseUnavailable",
-		refused: "EraseRefused",
-	} as const;
-}
-
-function erasureQuestion(
-	operation: Operation,
-	shard: number,
-	sourceKey: string,
-	isLoaded = false,
-) {
-	return {
-		type: "askErase",
-		shard,
-		question: {
-			operation: operation.metadata.uid!,
-			account: operation.metadata.namespace!,
-			sourceKey,
-			erasure: {
-				...erasureOf(operation),
-				...(operation.spec.erase?.dryRun && { mode: "Count" as const }),
-			},
-			...(isLoaded && { isLoaded }),
-		},
-	} as const;
-}
-
-/** Archive has erased. The Operation ends once each table is done, and archive has forgotten which events they were. */
-function finishErase(
-	state: OperationState,
-	done: OperationStatusErase,
-	now: number,
-): WorkOnOperation[] {
-	const { operation, source, pipelines } = state;
-	const { dryRun } = operation.spec.erase!;
-	const { tables } = tablesOf(pipelines, operation, done.time, now);
-	const erase = { ...done, tables };
-	const pending = tables.filter(({ phase }) => phase !== "Done").length;
-	if (pending > 0)
-		return [
-			...transition.progress(
-				operation,
-				"TablesPending",
-				`${bucketWords(operation)} Of ${countText(tables.length, "table")}, ${pending} may still have rows of them: status.erase.tables says which.`,
-				{ phase: "Running", erase },
-				now,
-			),
-			{ type: "requeueAfter", afterMs: tablesPollMs },
-		];
-	const { inBucket, inTables, isNothing } = erasedRows(erase);
-	const all = countText(tables.length, "table");
-	const summary = isNothing
-		? `Nothing was found: no event in the bucket, and no row in ${all}`
-		: dryRun
-			? `${countText(inBucket, "row")} in the bucket and ${inTables} in ${all} would be erased`
-			: `${countText(inBucket, "row")} erased in the bucket and ${inTables} more in tables, ${all} done`;
-	const succeed = () =>
-		transition.succeed(
-			operation,
-			summary,
-			{ erase: { ...erase, ...(isNothing && { isNothing }) }, summary },
-			now,
-		);
-	const stored = source && storedUnder(source);
-	// A Source that is gone has no such record either.
-	if (dryRun || !stored) return succeed();
-	const { sourceKey = stored.sourceKey } = operation.status ?? {};
-	return ask<"askErase">(
-		state,
-		erasureQuestion(operation, stored.shard, sourceKey, true),
-		{
-			...erasing(operation),
-			facts: { phase: "Running", erase },
-			goOn: succeed,
-		},
-		now,
-	);
-}
-
-/** A Pipeline's status may have changed, and a Run that failed is followed by another after some minutes. */
-const tablesPollMs = 60_000;
-
-/** The Job has left its parts, which the status says: archive adds them, each once, however often it is asked. */
-function finishImport(
-	state: OperationState,
-	{ parts = 0, ...left }: OperationStatusImport,
-	now: number,
-): WorkOnOperation[] {
-	const { operation, source } = state;
-	const { metadata, spec, status } = operation;
-	if (parts === 0)
-		return succeedImport(operation, { ...left, parts, dates: [] }, now);
-	const stored = source && storedUnder(source);
-	if (!stored)
-		return transition.progress(
-			operation,
-			"SourceNotFound",
-			`There is no Source "${spec.sourceRef.name}" with a source key in this namespace.`,
-			{ phase: "Running" },
-			now,
-		);
-	return ask<"askImport">(
-		state,
-		{
-			type: "askImport",
-			shard: stored.shard,
-			question: {
-				operation: metadata.uid!,
-				account: metadata.namespace!,
-				sourceKey: status?.sourceKey ?? stored.sourceKey,
-				parts,
-			},
-		},
-		{
-			reason: "Working",
-			message: "Archive is adding the events",
-			facts: { phase: "Running", import: { ...left, parts } },
-			unavailable: "ImportUnavailable",
-			refused: "ImportRefused",
-			goOn: ({ dates }) =>
-				succeedImport(
-					operation,
-					{ ...left, parts, dates: dates.slice(-maxDates) },
-					now,
-				),
-		},
-		now,
-	);
-}
-
-function succeedImport(
-	operation: Operation,
-	done: OperationStatusImport,
-	now: number,
-): WorkOnOperation[] {
-	const { events, duplicates, invalidRows, otherTimes = 0 } = done;
-	const summary = [
-		`${countText(events, "event")} added`,
-		...(duplicates > 0 ? [`${duplicates} stored already`] : []),
-		...(invalidRows > 0 ? [`${invalidRows} invalid rows left out`] : []),
-		...(otherTimes > 0
-			? [
-					`${countText(otherTimes, "row")} on ${operation.spec.import?.date}, since a time that is a number isn't read`,
-				]
-			: []),
-	].join(", ");
-	return transition.succeed(operation, summary, { import: done, summary }, now);
-}
-
 function fail(
 	operation: Operation,
 	reason: "DatesNotReadable" | "PlanNotUsable",
@@ -600,8 +381,4 @@ function fail(
 ): WorkOnOperation[] {
 	const error = { code, message, retryable: false };
 	return transition.fail(operation, reason, error, {}, now);
-}
-
-function countText(count: number, noun: string): string {
-	return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -8,7 +8,7 @@ import { alarms } from "../../ingest/archive/decide/alarm.ts";
 import { requestErrors } from "../../ingest/lake/request/errors.ts";
 import { refusals } from "../../ingest/receive/request/refusal.ts";
 import { jobEndings } from "../../operator/jobs/outcome.ts";
-import { operationErrors } from "../../operator/operation/decide.ts";
+import { operationErrors } from "../../operator/operation/transition.ts";
 import { runErrors } from "../../operator/pipeline/plan-dates.ts";
 import {
 	installationEventReasons,
@@ -71,7 +71,7 @@ export const referenceParts: Record<string, () => string> = {
 			]),
 		),
 	"operator/jobs/outcome.ts": () => pairs(["Code", "Meaning"], jobEndings),
-	"operator/operation/decide.ts": () =>
+	"operator/operation/transition.ts": () =>
 		pairs(["Code", "What to do"], { ...operationErrors, ...runErrors }),
 	"operator/reconcile/reasons.ts": () =>
 		Object.entries(reasons)
