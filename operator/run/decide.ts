@@ -3,26 +3,18 @@ import {
 	type PipelineLastSuccess,
 	pipelineKind,
 	type Run,
-	type RunColumn,
 	type RunStatus,
 } from "../../crds/generated/types.ts";
-import { label } from "../../crds/labels.ts";
-import { hasEnded, rowsText } from "../../crds/run.ts";
-import {
-	inferredColumnsOf,
-	otherTypesTableOf,
-	rescuedColumn,
-} from "../../crds/table-name.ts";
-import { unfitColumns, unfitText } from "../../crds/unfit-values.ts";
-import { maxBodyColumns, maxEventTypes } from "../../packages/contracts/job.ts";
+import { hasEnded } from "../../crds/run.ts";
+import { inferredColumnsOf } from "../../crds/table-name.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
 } from "../../packages/contracts/manifest.ts";
 import { isNamedByDigest } from "../../packages/contracts/name-digest.ts";
-import { addDays, utcDate } from "../../packages/contracts/utc-date.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
-import { isOwnedBy, rfc3339 } from "../../packages/kube/resource.ts";
+import { isOwnedBy } from "../../packages/kube/resource.ts";
 import type { PendingLimit } from "../jobs/kind.ts";
 import { lifecycle } from "../jobs/lifecycle.ts";
 import { lostPodText } from "../jobs/lost-pods.ts";
@@ -35,12 +27,14 @@ import {
 	workTransitions,
 } from "../jobs/transition.ts";
 import { counterOf } from "../operation/erase.ts";
-import { foundColumns, inferredColumns } from "../pipeline/inferred-columns.ts";
+import { inferredColumns } from "../pipeline/inferred-columns.ts";
 import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
 import { retentionIn } from "../reconcile/ledgers.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
+import { loadedMessage, loadingMessage } from "./messages.ts";
 import { withTrace } from "./run-trace.ts";
+import { startAnew } from "./start-anew.ts";
 import { goesFirst, type RunState } from "./state.ts";
 
 type RunReasons = ReasonsOf<"Run">;
@@ -106,18 +100,7 @@ const work = lifecycle<Run, RunReasons, RunState>({
 			.join(" ");
 		return transition.succeed(run, message, { ...facts, ...loaded }, now);
 	},
-	startAnew({ run, job, references }, error, now) {
-		if (error.waits) return waitForQuota(run, references, error.message, now);
-		if (error.eventTypes) return foundTypes(run, error.eventTypes);
-		if (error.takenTables) return otherNames(run, error.takenTables);
-		if (error.columns) return withColumns(run, foundColumns(error));
-		// The status may be ahead of the Job, which goes after the status is written.
-		const isPart = job?.metadata.labels?.[label.extent] !== "Whole";
-		if (error.code !== "TableIncomplete" || !isPart) return undefined;
-		// Archive is asked for all days, once: any table takes those.
-		const message = `Table "${run.status?.layout?.table}" lacks days before the Run's: it is new, restored or rebuilt. The Run loads the whole window.`;
-		return { message, facts: { extent: "Whole" }, event: "WholeWindow" };
-	},
+	startAnew,
 
 	// A Pipeline keeps its Runs by its own rules. Of a Run that has none nobody else takes care.
 	keptMs: ({ run, references }) =>
@@ -153,72 +136,6 @@ export function decide(state: RunState, now: number): RunAction[] {
 		...(isAdoptable ? [{ type: "adopt" } as const] : []),
 		...work.decide(state, now),
 	];
-}
-
-/**
- * The tables get names first, which last whatever becomes of the Run. They are new, and so need all days. The status may be ahead of the
- * Job, which goes after the status is written.
- */
-function foundTypes({ status }: Run, types: readonly string[]) {
-	const count = types.length > 1 ? `${types.length} types` : "It";
-	const all = [...new Set([...(status?.eventTypes ?? []), ...types])];
-	return {
-		message: `There are events of types without a table, such as "${types[0]}". ${count} get${types.length > 1 ? "" : "s"} one, and the Run loads the whole window.`,
-		facts: { extent: "Whole", eventTypes: all.slice(-maxEventTypes) },
-		event: "EventTypesFound" as const,
-	};
-}
-
-/** So do the types whose tables are somebody else's. */
-function otherNames({ status }: Run, taken: readonly string[]) {
-	const all = [...new Set([...(status?.takenTables ?? []), ...taken])];
-	return {
-		message: `Table "${taken[0]}" isn't this Pipeline's and stays as it is. ${taken.length > 1 ? `${taken.length} types of events get tables of other names` : "Its type of events gets a table of another name"}, and the Run loads the whole window.`,
-		facts: { extent: "Whole", takenTables: all.slice(-maxEventTypes) },
-		event: "EventTypesFound" as const,
-	};
-}
-
-/** The members get columns first, which last whatever becomes of the Run. The rows that the table has lack nothing of them. */
-function withColumns({ status }: Run, found: readonly RunColumn[]) {
-	const [first] = found;
-	if (!first) return undefined;
-	// A table has its own type for one that was found before.
-	const known = (status?.columns ?? []).filter(
-		({ bodyPointer }) =>
-			!found.some((column) => column.bodyPointer === bodyPointer),
-	);
-	const count = found.length > 1 ? `${found.length} get one` : "It gets one";
-	return {
-		message: `There are members of bodies without a column of their type, such as ${first.bodyPointer}. ${count}, and the Run goes on.`,
-		facts: { columns: [...known, ...found].slice(-maxBodyColumns) },
-		event: "ColumnsFound" as const,
-	};
-}
-
-/** Failed load jobs count against a quota, too, and it comes back bit by bit or at midnight. */
-const quotaRetryMs = 15 * 60_000;
-
-/** The Run keeps its turn, so that what comes later doesn't use up what the quota gives. It fails if its time is over by then. */
-function waitForQuota(
-	{ status }: Run,
-	references: RunState["references"],
-	said: string,
-	now: number,
-) {
-	const { activeDeadlineSeconds = 0 } =
-		references?.pipeline.spec.runTemplate ?? {};
-	const retryMs = now + quotaRetryMs;
-	const endMs =
-		Date.parse(status?.startTime ?? "") + activeDeadlineSeconds * 1_000;
-	if (!(retryMs < endMs)) return undefined;
-	const retryTime = rfc3339(retryMs);
-	return {
-		reason: "WaitingForQuota",
-		message: `The Run tries again at ${retryTime}, and every 15 minutes until ${rfc3339(endMs)}. ${said}`,
-		facts: { retryTime },
-		event: "WaitingForQuota",
-	} as const;
 }
 
 /** How long a Run may wait for what a person or the cluster must change. */
@@ -460,55 +377,4 @@ function blockedBy(
 		"WaitingForTurn",
 		`Run "${first.run.metadata.name}" loads into ${warehouse} first.${count}`,
 	];
-}
-
-/** What a Run loads, and into which table if that is given. */
-function loadingMessage({ status }: Run, table?: string): string {
-	const { dates, dateCount } = status ?? {};
-	const into = table === undefined ? "" : ` into table "${table}"`;
-	if (!dates)
-		return `Loading no days${into}: the Source has no events in the Run's dates.`;
-	const { start, end } = dates;
-	const hasGaps =
-		dateCount !== undefined && addDays(start, dateCount - 1) < end;
-	const count = hasGaps ? `${dateCount} dates of ` : "";
-	return `Loading ${count}${start} to ${end}${into}.`;
-}
-
-/** A Run that finds nothing succeeds, and people then look for their events. */
-function loadedMessage(status: RunStatus): string {
-	const { rows = 0, addedRows, dates, repairedDates = [], otherRows } = status;
-	const isPart = addedRows !== undefined && addedRows < rows;
-	const why =
-		rows > 0
-			? isPart
-				? `, ${addedRows} of them new`
-				: ""
-			: dates
-				? `: the Source has no events of ${dates.start} to ${dates.end}`
-				: ": the Source has no events";
-	const repaired =
-		repairedDates.length === 0
-			? ""
-			: ` Somebody had changed rows of ${listed(repairedDates)} in the table: loaded again.`;
-	const kept =
-		otherRows === undefined
-			? ""
-			: ` The table keeps ${rowsText(otherRows)} of other dates${dates ? `, outside ${dates.start} to ${dates.end}` : ""}.`;
-	const unfit = unfitText(unfitColumns(status));
-	const others = status.otherTypes
-		? ` Put ${rowsText(status.otherTypes.rows)} of ${status.otherTypes.types} more types of events into table "${otherTypesTableOf(status.layout!.table)}": spec.table.maxEventTypes types of the Pipeline have a table.`
-		: "";
-	const { rescuedRows } = status;
-	const rescued = rescuedRows
-		? ` What no other column holds of ${rowsText(rescuedRows)} is in "${rescuedColumn}".`
-		: "";
-	return `Loaded ${rowsText(rows)}${why}.${repaired}${kept}${others}${rescued}${unfit && ` ${unfit}`}`;
-}
-
-const mostListed = 5;
-
-function listed(dates: readonly string[]): string {
-	const more = dates.length - mostListed;
-	return `${dates.slice(0, mostListed).join(", ")}${more > 0 ? ` and ${more} more dates` : ""}`;
 }
