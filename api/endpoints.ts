@@ -4,6 +4,7 @@ import { listExportFiles } from "./events/export-files.ts";
 import { listSourceEvents } from "./events/list.ts";
 import { getReceipt } from "./events/receipt.ts";
 import { listRefused } from "./events/refused-requests.ts";
+import { sendEventAgain } from "./events/send-again.ts";
 import { tailEvents } from "./events/tail.ts";
 import { sendTestEvent } from "./events/test-event.ts";
 import { createUploads } from "./events/upload-body.ts";
@@ -257,6 +258,18 @@ const rows: EndpointRow[] = [
 		handler: sendTestEvent,
 		body: { schema: "TestEvent", isRequired: false },
 		answers: ok("What the sender of the event gets.", "TestEventResult"),
+	},
+	{
+		id: "sendEventAgain",
+		route: "POST /v1/sources/{name}/events/{event_id}/send-again",
+		summary: "Send a stored event of a source again",
+		tag: "events",
+		handler: sendEventAgain,
+		body: { schema: "SendAgain", isRequired: false },
+		answers: ok(
+			"What a sender of it would get, and what it became.",
+			"SendAgainResult",
+		),
 	},
 	{
 		id: "rotateSourceURL",

@@ -31,6 +31,7 @@ import {
 import { followArchive } from "./events/archive-tail.ts";
 import { readCountsFrom } from "./events/days.ts";
 import { readRefusedFrom } from "./events/refused-requests.ts";
+import { askReceive } from "./events/send-again.ts";
 import { NatsIdempotencyStore } from "./http/idempotency-store.ts";
 import { RequestMetrics } from "./http/request-metrics.ts";
 import { askArchiveForLog } from "./runs/logs.ts";
@@ -109,6 +110,7 @@ export async function main(version: string): Promise<number> {
 			askExport: askAnyArchive(connection, exportSubject),
 			askUploads: askAnyArchive(connection, uploadSubject),
 		},
+		receive: { sendAgain: askReceive(connection, log) },
 		isProxy: settings.proxies("API_TRUSTED_PROXIES"),
 		console: consoleOptions(settings, log, version, {
 			ended: new NatsEndedSessions({ connection, replicas }),

@@ -7,6 +7,7 @@ import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
 import {
 	withoutArchive,
 	withoutKeys,
+	withoutReceive,
 } from "../test/support/fixtures/control-plane/without-nats.ts";
 import { RequestMetrics } from "./http/request-metrics.ts";
 import { createApi } from "./server.ts";
@@ -101,6 +102,7 @@ beforeEach(() => {
 		rateLimit: { limit: 3, windowMs: 60_000, now: () => 0 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
+		receive: withoutReceive,
 		metrics: new RequestMetrics(registry),
 		log: pino({ level: "silent" }),
 		stopping: new AbortController().signal,

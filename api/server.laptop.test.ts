@@ -11,6 +11,7 @@ import { createLog } from "../packages/service/log.ts";
 import {
 	withoutArchive,
 	withoutKeys,
+	withoutReceive,
 } from "../test/support/fixtures/control-plane/without-nats.ts";
 import {
 	type BehaviourName,
@@ -86,6 +87,7 @@ beforeEach(() => {
 		rateLimit: { limit: 120, windowMs, now: () => 0 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
+		receive: withoutReceive,
 		connections: {
 			...usualLimits,
 			maxConnections: mostUnderSiege,

@@ -37,6 +37,7 @@ import {
 	type IdempotentRequest,
 	isObject,
 	type RateClass,
+	type ReceiveClient,
 } from "./http/endpoint.ts";
 import { requestErrorOf } from "./http/error-translation.ts";
 import { problemType, RequestError } from "./http/errors.ts";
@@ -55,6 +56,7 @@ export interface ApiOptions {
 	rateLimit: RateLimitOptions;
 	idempotency: IdempotencyStore;
 	archive: ArchiveClient;
+	receive: ReceiveClient;
 	/** Whether the address is of a proxy whose X-Forwarded-For is trusted. */
 	isProxy?: (address: string) => boolean;
 	connections?: ConnectionLimits | undefined;
@@ -110,6 +112,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
 		authentications.get(request)!.requireIdentity();
 
 	api.decorate("archive", options.archive);
+	api.decorate("receive", options.receive);
 	api.decorate("clientFor", options.clientFor);
 	api.decorate("apiLog", options.log);
 	api.decorate("sharedWatches", new SharedWatches(options.log));

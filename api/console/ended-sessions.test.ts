@@ -9,6 +9,7 @@ import {
 	EndedHere,
 	withoutArchive,
 	withoutKeys,
+	withoutReceive,
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
 import { callersOnly } from "../http/callers-only.ts";
 import { createApi } from "../server.ts";
@@ -55,6 +56,7 @@ beforeEach(() => {
 			rateLimit: { limit: 1_000, windowMs: 60_000, now: () => 0 },
 			idempotency: withoutKeys,
 			archive: withoutArchive,
+			receive: withoutReceive,
 			console: {
 				directory: "/nowhere",
 				...{ keys, ended, version: "1.2.3", reviewEveryMs: 10 },

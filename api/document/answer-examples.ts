@@ -24,6 +24,7 @@ const ofField: Record<string, unknown> = {
 	status: "Succeeded",
 	state: "Loaded",
 	headerNames: "content-type",
+	parameterNames: "shop",
 	strategy: "Incremental",
 	stage: "Bucket",
 };

@@ -1,5 +1,6 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import { maxHeadBytes } from "../../packages/contracts/refused-request.ts";
+import { sentAgainAs } from "../../packages/contracts/sent-again.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
 import {
 	choice,
@@ -182,6 +183,41 @@ export const testEventSchemas: Record<string, SchemaObject> = {
 		httpStatus: integer("The HTTP status."),
 		"eventId?": text("The `event_id` of its row. Absent if it isn't stored."),
 		"error?": object("Why it isn't stored.", {
+			"code?": text("The error's code."),
+			"message?": text("What is wrong."),
+		}),
+	}),
+};
+
+/** The bodies of a stored event that is sent again. */
+export const sendAgainSchemas: Record<string, SchemaObject> = {
+	SendAgain: object("How the event is sent again.", {
+		"as?": choice(
+			"`New`: another event, whatever its sender's key. `Repeat`: under its sender's key, so that the source takes it for the event it has, unless the key's time is over or what is kept of the event lacks the key.",
+			sentAgainAs,
+		),
+	}),
+	SendAgainResult: object("What a sender of it would get.", {
+		name: text("Name of the source."),
+		accepted: flag("Whether the source has taken it."),
+		httpStatus: integer("The HTTP status."),
+		"eventId?": text(
+			"The `event_id` of its row: of the event that the source had already, if it became a repeat. Absent if it wasn't taken.",
+		),
+		"became?": choice(
+			"What it became. Absent if it wasn't taken.",
+			sentAgainAs,
+		),
+		sent: object(
+			"What was sent beside the body. Other headers and query parameters, the signature and the sender's address aren't kept of events.",
+			{
+				headerNames: list("Names of the captured headers.", { type: "string" }),
+				parameterNames: list("Names of the captured query parameters.", {
+					type: "string",
+				}),
+			},
+		),
+		"error?": object("Why it wasn't taken.", {
 			"code?": text("The error's code."),
 			"message?": text("What is wrong."),
 		}),

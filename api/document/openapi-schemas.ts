@@ -14,6 +14,7 @@ import {
 import {
 	eventSchemas,
 	refusedSchemas,
+	sendAgainSchemas,
 	testEventSchemas,
 } from "./event-schemas.ts";
 import {
@@ -45,6 +46,7 @@ export function openApiSchemas(): Record<string, SchemaObject> {
 		...exportSchemas,
 		...importSchemas,
 		...testEventSchemas,
+		...sendAgainSchemas,
 		...eventSchemas,
 		...tokenSchemas,
 		...refusedSchemas,

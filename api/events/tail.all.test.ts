@@ -17,6 +17,7 @@ import { createLog } from "../../packages/service/log.ts";
 import {
 	withoutArchive,
 	withoutKeys,
+	withoutReceive,
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
 import type { TailListener, TailQuestion } from "../http/endpoint.ts";
 import { createApi } from "../server.ts";
@@ -111,6 +112,7 @@ beforeEach(async () => {
 		rateLimit: { limit: 1_000, windowMs: 60_000 },
 		idempotency: withoutKeys,
 		archive: { ...withoutArchive, followArchive },
+		receive: withoutReceive,
 		log,
 		stopping: stopping.signal,
 	});

@@ -1,5 +1,9 @@
 import type { Source } from "../../crds/generated/types.ts";
-import { type Handler, writeOptions } from "../http/endpoint.ts";
+import {
+	type ApiRequest,
+	type Handler,
+	writeOptions,
+} from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { sources } from "../resources/api-resource.ts";
 import { notFound } from "../resources/resource-read.ts";
@@ -12,24 +16,11 @@ const maxAnswerLength = 64 * 1024;
  * sender would get. The body is the event, byte for byte. Only callers who may change the Source may send it: an event is a row of its tables.
  */
 export const sendTestEvent: Handler = async (request) => {
-	const { params, body, bodyText, idempotency } = request;
-	const { client, account, whenGone } = request;
+	const { params, body, bodyText, client, account, whenGone } = request;
 	const name = params.name!;
 	const source = await client.get<Source>(sources.kind, name, account);
 	if (!source) throw notFound(sources, name, account);
-	await client.patch(
-		sources.kind,
-		name,
-		account,
-		{ metadata: { uid: source.metadata.uid } },
-		"merge",
-		{ ...writeOptions, dryRun: true },
-	);
-	if (idempotency?.created)
-		throw new RequestError(
-			"Conflict",
-			"The test event of this Idempotency-Key was sent before, and the answer isn't kept. Use a new key to send another.",
-		);
+	await requireSending(request, source);
 	const url = urlOf(source);
 	const event =
 		Object.keys(body).length > 0 && bodyText !== undefined
@@ -48,6 +39,26 @@ export const sendTestEvent: Handler = async (request) => {
 	});
 	return { name, ...resultOf(answer) };
 };
+
+/** Throws unless the caller may change the Source, and for an Idempotency-Key whose event was sent. */
+export async function requireSending(
+	{ client, account, idempotency }: ApiRequest,
+	{ metadata: { name, uid } }: Source,
+): Promise<void> {
+	await client.patch(
+		sources.kind,
+		name,
+		account,
+		{ metadata: { uid } },
+		"merge",
+		{ ...writeOptions, dryRun: true },
+	);
+	if (idempotency?.created)
+		throw new RequestError(
+			"Conflict",
+			"The event of this Idempotency-Key was sent before, and the answer isn't kept. Use a new key to send another.",
+		);
+}
 
 interface Answer {
 	status: number;

@@ -11,6 +11,7 @@ import {
 import {
 	withoutArchive,
 	withoutKeys,
+	withoutReceive,
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
 import { openApiDocument } from "../document/openapi.ts";
 import { endpoints } from "../endpoints.ts";
@@ -63,6 +64,7 @@ beforeEach(() => {
 		},
 		idempotency: withoutKeys,
 		archive: withoutArchive,
+		receive: withoutReceive,
 		settleWithinMs: 0,
 		log: pino({ level: "silent" }),
 		stopping: stopping.signal,

@@ -11,6 +11,10 @@ import type {
 import type { LogRequest } from "../../packages/contracts/manifest.ts";
 import type { KeptRefusal } from "../../packages/contracts/refused-request.ts";
 import type {
+	SendAgain,
+	SendAgainAnswer,
+} from "../../packages/contracts/sent-again.ts";
+import type {
 	EventAnswer,
 	EventsAnswer,
 	EventsRequest,
@@ -74,6 +78,7 @@ export type ApiRequest = FastifyRequest<{
 declare module "fastify" {
 	interface FastifyInstance {
 		archive: ArchiveClient;
+		receive: ReceiveClient;
 		/** A client that acts with another token, such as one that was just made. */
 		clientFor: (token: string) => KubeClient;
 		/** The API's log. Fastify's own is silent. */
@@ -137,6 +142,18 @@ export interface ArchiveClient {
 		/** Only if it was asked for. */
 		body?: Buffer;
 	}>;
+}
+
+/** What endpoints ask of receive. */
+export interface ReceiveClient {
+	/**
+	 * Has receive take a stored event of a Source that was read with `client` once more. Whoever asks may read its bodies and change the
+	 * Source. Throws a 503 if nobody answers.
+	 */
+	sendAgain: (
+		question: SendAgain,
+		body: Uint8Array,
+	) => Promise<SendAgainAnswer>;
 }
 
 /** Options of every write with a caller's client. */

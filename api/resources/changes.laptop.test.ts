@@ -17,6 +17,7 @@ import {
 	EndedHere,
 	withoutArchive,
 	withoutKeys,
+	withoutReceive,
 } from "../../test/support/fixtures/control-plane/without-nats.ts";
 import { EventStream } from "../http/event-stream.ts";
 import { createApi } from "../server.ts";
@@ -92,6 +93,7 @@ async function serve(limit: number): Promise<void> {
 		rateLimit: { limit, windowMs: 3_600_000 },
 		idempotency: withoutKeys,
 		archive: withoutArchive,
+		receive: withoutReceive,
 		console: {
 			directory: "/nowhere",
 			keys: new SealKey(randomBytes(32)),

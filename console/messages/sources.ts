@@ -1,3 +1,5 @@
+import type { SendAgainResult } from "../generated/types.ts";
+
 /** The words of the Sources' pages. */
 export const sources = {
 	title: "Sources",
@@ -179,8 +181,16 @@ export const sources = {
 	},
 	copyCurl: "Copy as curl",
 	copyReplay: "Copy replay command",
-	sendAgain: "Send again",
-	sendAgainHelp: "As a new event of this source.",
+	sendAgain: { New: "Send again", Repeat: "Send again as a repeat" },
+	sendAgainHelp: {
+		New: "As another event of this source, which names this one. What isn't kept of this one isn't sent: other headers and parameters, the signature and the sender's address.",
+		Repeat:
+			"Under its sender's key: the source then has one event, unless the key's time is over or the key isn't kept.",
+	},
+	sentAgain: ({ eventId, became, sent }: SendAgainResult) =>
+		became === "Repeat"
+			? `The source has it already, as event ${eventId}. Nothing was stored.`
+			: `The event ${eventId} is accepted. It has the body${[...sent.headerNames, ...sent.parameterNames].map((name) => `, ${name}`).join("")} and the id of the first.`,
 	close: "Close",
 	noBodies: "Your role doesn't show bodies.",
 	noRefused: "No request was refused",

@@ -13,12 +13,12 @@ import { toast } from "../components/toasts.ts";
 import type {
 	Event,
 	EventReceipt,
+	SendAgainResult,
 	Source,
-	TestEventResult,
 } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
 import { EventLoads } from "./event-loads.tsx";
-import { canBeSentAgain, curlOf, prettyBody, replayOf } from "./event-text.ts";
+import { curlOf, prettyBody, replayOf } from "./event-text.ts";
 
 /** One event: where it is, which Run loaded it into which table, and, for who may see them, its body and headers. */
 export function EventDetail({
@@ -119,18 +119,20 @@ function isLoaded(
 }
 
 function EventActions({ source, event }: { source: Source; event: Event }) {
-	const { name, webhookURL } = source;
+	const { name, webhookURL, webhook } = source;
+	const ways = webhook?.idempotency
+		? (["New", "Repeat"] as const)
+		: (["New"] as const);
 	const [isBusy, setBusy] = useState(false);
-	const sendAgain = async () => {
+	const sendAgain = async (as: "New" | "Repeat") => {
 		setBusy(true);
 		try {
-			const { eventId, error } = await api.post<TestEventResult>(
-				`sources/${encodeURIComponent(name)}/test-event`,
-				undefined,
-				{ bodyText: event.body! },
+			const result = await api.post<SendAgainResult>(
+				`sources/${encodeURIComponent(name)}/events/${event.eventId}/send-again`,
+				{ as },
 			);
-			if (eventId) toast(words.sent(eventId));
-			else toast(words.notSent(error?.message ?? ""), "bad");
+			if (result.eventId) toast(words.sentAgain(result));
+			else toast(words.notSent(result.error?.message ?? ""), "bad");
 		} catch (error) {
 			if (!(error instanceof ApiProblem)) throw error;
 			toast(error.message, "bad");
@@ -148,17 +150,20 @@ function EventActions({ source, event }: { source: Source; event: Event }) {
 			<CopyButton text={replayOf(name, event.eventId)}>
 				{words.copyReplay}
 			</CopyButton>
-			{canBeSentAgain(event, source) && can("sources", "patch") && (
-				<button
-					type="button"
-					class="button-small"
-					title={words.sendAgainHelp}
-					disabled={isBusy}
-					onClick={() => void sendAgain()}
-				>
-					{words.sendAgain}
-				</button>
-			)}
+			{event.body !== undefined &&
+				can("sources", "patch") &&
+				ways.map((as) => (
+					<button
+						key={as}
+						type="button"
+						class="button-small"
+						title={words.sendAgainHelp[as]}
+						disabled={isBusy}
+						onClick={() => void sendAgain(as)}
+					>
+						{words.sendAgain[as]}
+					</button>
+				))}
 		</div>
 	);
 }

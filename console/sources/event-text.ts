@@ -1,5 +1,5 @@
 import { shellWord } from "../../packages/escapes/shell.ts";
-import type { Event, Source } from "../generated/types.ts";
+import type { Event } from "../generated/types.ts";
 
 /**
  * A JSON text with line breaks, for people; any other text as it is. Numbers keep their digits. A text that line breaks would
@@ -67,15 +67,6 @@ export function curlOf(
 		"-H 'content-type: application/json'",
 		`--data-binary ${shellWord(event.body ?? "{}")}`,
 	].join(" ");
-}
-
-/** Whether the API can send it as a new event: it sends objects alone, takes an empty one for none, and has no Source's credential. */
-export function canBeSentAgain(
-	{ body = "" }: Pick<Event, "body">,
-	{ webhook }: Pick<Source, "webhook">,
-): boolean {
-	const { type = "None" } = webhook?.authorization ?? {};
-	return /^\s*\{\s*"/.test(body) && type === "None";
 }
 
 /** Sends the stored event to a handler on the visitor's own machine. */

@@ -31,6 +31,7 @@ import { warnOfSharedAccount } from "../../packages/streams/own-account.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { MemoryBudget } from "./admission/budget.ts";
 import { RequestLimits } from "./admission/limits.ts";
+import { startAgainResponder } from "./again-responder.ts";
 import { AmazonSns } from "./body/amazon-sns.ts";
 import { askThrough, NotifyQuestions } from "./body/notify-questions.ts";
 import { PublicKeysByURL } from "./body/public-keys-by-url.ts";
@@ -160,6 +161,7 @@ export async function main(): Promise<number> {
 	const questions = new NotifyQuestions(askThrough(connection));
 	receiver.sns = new AmazonSns(questions);
 	receiver.publicKeys = new PublicKeysByURL(questions);
+	startAgainResponder(connection, receiver, log);
 	const watch = (name: string, reader: BucketReader) =>
 		new BucketWatch(() => openWatched(connection, name), reader, log);
 	const watches = [

@@ -1,26 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
-import { Registry } from "prom-client";
 import { stringify } from "uuid";
 import { expect, test } from "vitest";
+import type { Route } from "../../packages/contracts/route.ts";
 import {
-	type Route,
-	routeKey,
-	syncedKey,
-} from "../../packages/contracts/route.ts";
-import { routeWith } from "../../test/support/examples/route-example.ts";
-import { decodeEvent } from "../wire/frame.ts";
-import type { FrameEvent } from "../wire/frame-event.ts";
-import { SharedFields } from "../wire/shared-fields.ts";
-import { MemoryBudget } from "./admission/budget.ts";
-import { RequestLimits } from "./admission/limits.ts";
+	receiverOf,
+	type StoredAtOnce,
+} from "../../test/support/fixtures/data-plane/storing-receiver.ts";
 import { validateSender } from "./body/request-body.ts";
-import type { PendingEvent } from "./commit/committer.ts";
-import { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome } from "./plan/tracking-plans.ts";
 import { type RequestRefusal, refusals } from "./request/refusal.ts";
 import type { AcceptedHead } from "./request/request-head.ts";
-import { RouteTable } from "./request/route-table.ts";
 import { type ReceiverParts, WebhookRequest } from "./webhook-request.ts";
 
 /* One request from its head to its answer, without a network: what each step decides comes to pass. */
@@ -31,7 +21,7 @@ interface Answered {
 	status: number;
 	answer: { event_id?: string; error?: { code: string } };
 	/** By shard. */
-	stored: [shard: number, event: FrameEvent][];
+	stored: StoredAtOnce[];
 }
 
 /** Sends a body in pieces to a Source, whose events are stored at once. */
@@ -43,26 +33,7 @@ async function post(
 		...parts
 	}: Partial<ReceiverParts> & { headers?: Record<string, string> } = {},
 ): Promise<Answered> {
-	const routes = new RouteTable();
-	routes.set(routeKey(key), JSON.stringify(routeWith(key, key, route)));
-	routes.set(syncedKey, "");
-	const budget = new MemoryBudget(10, 1_000_000);
-	const stored: Answered["stored"] = [];
-	const receiver: ReceiverParts = {
-		routes,
-		shards: [0, 1, 2].map((shard) => ({
-			add: (event: PendingEvent) => {
-				stored.push([shard, eventOf(event)]);
-				event.answerStored();
-				event.settle("stored");
-			},
-			hasRoomFor: () => true,
-		})),
-		limits: new RequestLimits(budget),
-		metrics: new ReceiveMetrics(new Registry(), budget, routes),
-		plans: { validate: () => expect.fail("no plan validates") },
-		...parts,
-	};
+	const { receiver, stored } = receiverOf(key, route, parts);
 	const request = Object.assign(new PassThrough(), {
 		method: "POST",
 		url: `/hooks/${key}/${key}`,
@@ -93,18 +64,6 @@ async function post(
 	for (const piece of [pieces].flat()) request.write(piece);
 	request.end();
 	return answer.promise;
-}
-
-function eventOf({ encoded, frameVersion }: PendingEvent): FrameEvent {
-	const bytes = Buffer.concat(encoded);
-	const event = decodeEvent(
-		bytes,
-		4,
-		bytes.length,
-		frameVersion,
-		new SharedFields(),
-	);
-	return event as unknown as FrameEvent;
 }
 
 /** A plan that says the same about every event. */

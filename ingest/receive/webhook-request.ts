@@ -29,6 +29,7 @@ import type { OutgoingFrame, PublishOutcome } from "./commit/frame-builder.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
+import { type AgainSource, repeatHeader } from "./request/again-source.ts";
 import { corsHeaders } from "./request/cors.ts";
 import {
 	bodyTooLarge,
@@ -63,6 +64,7 @@ export class WebhookRequest implements PendingEvent {
 	readonly #receiver: ReceiverParts;
 	readonly #request: IncomingMessage;
 	readonly #response: ServerResponse;
+	readonly #again: AgainSource | undefined;
 	#expectsContinue = false;
 	#route: ServedRoute | undefined;
 	#head: AcceptedHead | undefined;
@@ -72,14 +74,17 @@ export class WebhookRequest implements PendingEvent {
 	#event: EventHead | undefined;
 	#claim: KeyClaim | undefined;
 
+	/** @param again the Source of a stored event that is sent again, which no URL and no credential leads to. */
 	constructor(
 		receiver: ReceiverParts,
 		request: IncomingMessage,
 		response: ServerResponse,
+		again?: AgainSource,
 	) {
 		this.#receiver = receiver;
 		this.#request = request;
 		this.#response = response;
+		this.#again = again;
 	}
 
 	/** @param expectsContinue the sender waits for `100 Continue` before it sends the body. */
@@ -91,7 +96,7 @@ export class WebhookRequest implements PendingEvent {
 			this.#refuse(refusals.BadRequest);
 			return;
 		}
-		const source = findSource(url!, this.#receiver.routes);
+		const source = this.#again ?? findSource(url!, this.#receiver.routes);
 		if ("status" in source) {
 			this.#refuse(source);
 			return;
@@ -208,7 +213,8 @@ export class WebhookRequest implements PendingEvent {
 		{ text, key, formerKey }: AcceptedBody,
 		planned?: PlanOutcome,
 	): void {
-		const event = newEvent(this.#head!, text.kind, Date.now(), key, planned);
+		const kind = this.#again?.kind ?? text.kind;
+		const event = newEvent(this.#head!, kind, Date.now(), key, planned);
 		if (key === undefined) this.#commit(event);
 		else void this.#claimKey(key, event, formerKey);
 	}
@@ -230,6 +236,7 @@ export class WebhookRequest implements PendingEvent {
 		else if ("repeatOf" in claim) {
 			this.#leave();
 			metrics.answer("Repeat", this.#route);
+			if (this.#again) this.#response.setHeader(repeatHeader, "true");
 			replyStored(this.#response, claim.repeatOf, this.#route!.response);
 		} else {
 			this.#claim = claim;

@@ -144,8 +144,9 @@ function importedStreams(role: NatsRole): string[] {
 /** Who answers. */
 function exporterOf(subject: string): NatsRole | "system" {
 	if (subject.startsWith("$SYS.")) return "system";
-	const answered = natsPermissions.notify.subscribe.includes(subject);
-	return answered ? "notify" : "archive";
+	const answers = (role: NatsRole) =>
+		natsPermissions[role].subscribe.includes(subject);
+	return (["notify", "receive"] as const).find(answers) ?? "archive";
 }
 
 function accountOf(exporter: NatsRole | "system"): string {

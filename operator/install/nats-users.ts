@@ -12,6 +12,7 @@ import {
 	rates,
 	refused,
 	reloadSubject,
+	sendAgainSubject,
 	serverStateSubject,
 	sns,
 	tailSubject,
@@ -71,6 +72,8 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				sns.certificate,
 				sns.confirmation,
 				publicKeysSubject,
+				// Answers to the API.
+				responses,
 			],
 			// STREAM.INFO lists the subjects of a stream.
 			deny: [
@@ -83,6 +86,7 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 		},
 		subscribe: [
 			inbox("receive"),
+			sendAgainSubject,
 			changesSubject(bucket.routes, ">"),
 			changesSubject(bucket.archives, ">"),
 		],
@@ -185,6 +189,7 @@ export const natsPermissions: Record<NatsRole, NatsPermissions> = {
 				"tidemill.archive.*.events",
 				exportSubject,
 				uploadSubject,
+				sendAgainSubject,
 				...write(bucket.requests),
 				`$JS.API.STREAM.PURGE.KV_${bucket.requests}`,
 				makeSubject(rates.stream),

@@ -172,6 +172,9 @@ export const sns = {
 /** Receive asks any notify for the public keys at a URL (request/reply, {@link file://./notify-question.ts KeyQuestion}). */
 export const publicKeysSubject = "tidemill.public-keys";
 
+/** The API has any receive take a stored event again (request/reply, {@link file://./sent-again.ts}). */
+export const sendAgainSubject = "tidemill.receive.again";
+
 /** The largest frame: 8 MiB. NATS' `max_payload` must allow for it. */
 export const maxFrameBytes = 8 * 1024 * 1024;
 

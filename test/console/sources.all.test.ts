@@ -88,7 +88,7 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		await open(`sources/orders-by-keys?event=${first}`);
 		await hands.press("Send again");
 		const sent = await page
-			.getByText(/^The event .* is accepted\.$/)
+			.getByText(/^The event .* is accepted\. It has the body and/)
 			.textContent();
 		const again = /[0-9a-f-]{36}/.exec(sent!)![0];
 		expect(again).not.toBe(first);
@@ -103,6 +103,8 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		expect(await body.textContent()).toBe(
 			'{\n  "2": 9007199254740993,\n  "1": 1.10\n}',
 		);
+		const headers = page.getByRole("region", { name: "Headers" });
+		expect(await headers.textContent()).toBe(`tidemill-again-of: ${first}`);
 	});
 
 	test("events are found by a text in their body, and their date in the calendar", async () => {

@@ -17,7 +17,10 @@ import {
 	podSpec,
 	wait,
 } from "../support/fixtures/control-plane/process-node-fixture.ts";
-import { withoutArchive } from "../support/fixtures/control-plane/without-nats.ts";
+import {
+	withoutArchive,
+	withoutReceive,
+} from "../support/fixtures/control-plane/without-nats.ts";
 import { kubectl } from "../support/servers/kubectl.ts";
 
 const progress = (daysDone: number, rowsDone: number) =>
@@ -34,6 +37,7 @@ beforeAll(async () => {
 	node = await ProcessNodeFixture.start();
 	api = await startApi(undefined, {
 		archive: { ...withoutArchive, askLog: (question) => kept(question) },
+		receive: withoutReceive,
 	});
 	const roles = join(
 		import.meta.dirname,

@@ -170,7 +170,8 @@ const attempts: [what: string, by: readonly NatsRole[], subject: string][] = [
 	["lists ledgers", ["api", "notify"], inspection(bucket.ledger)],
 	["lists routes", ["api", "notify"], inspection(bucket.routes)],
 	["lists callers' keys", of("api"), inspection(bucket.requests)],
-	["answers another's question", of("notify"), "_R_.victim.0"],
+	// Receive and notify answer questions in their own accounts, where no other role's come.
+	["answers another's question", ["operator", "api"], "_R_.victim.0"],
 	[
 		"forges a change of a route",
 		strangers,

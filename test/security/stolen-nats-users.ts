@@ -16,6 +16,7 @@ import {
 	refused,
 	reloadSubject,
 	retentionSubject,
+	sendAgainSubject,
 	sns,
 	streamName,
 	tailSubject,
@@ -48,6 +49,10 @@ export const stolenNatsUsers: Record<string, Stolen> = {
 			],
 			["confirm subscriptions of Amazon SNS", { sends: sns.confirmation }],
 			["have notify GET any public URL", { sends: publicKeysSubject }],
+			[
+				"read the events that people send again, and say what became of them",
+				{ hears: sendAgainSubject },
+			],
 		],
 		cannot: [
 			[
@@ -127,6 +132,10 @@ export const stolenNatsUsers: Record<string, Stolen> = {
 				{ sends: tailSubject(0) },
 			],
 			["and its counts", { sends: countsSubject }],
+			[
+				"and forge its events, whatever the Source asks of senders",
+				{ sends: sendAgainSubject },
+			],
 		],
 		cannot: [
 			[

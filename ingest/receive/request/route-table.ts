@@ -5,6 +5,7 @@ import {
 	syncedKey,
 	type UnavailableAuthorization,
 } from "../../../packages/contracts/route.ts";
+import { sentAgainField } from "../../../packages/contracts/sent-again.ts";
 import { isPlanKey } from "../../../packages/contracts/tracking-plan.ts";
 import type { BucketReader } from "../../../packages/service/nats/bucket-watch.ts";
 import type { SecretSealer } from "../../../packages/service/seal-key.ts";
@@ -214,6 +215,10 @@ function parseRoute(text: string): Route {
 	if (route.version !== 1)
 		throw new Error(
 			`the route has version ${route.version}, but this receive reads version 1: upgrade receive before operator`,
+		);
+	if (route.capturedHeaders?.includes(sentAgainField))
+		route.capturedHeaders = route.capturedHeaders.filter(
+			(name) => name !== sentAgainField,
 		);
 	return route;
 }

@@ -9,7 +9,10 @@ import {
 	startApi,
 	type TestApi,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
-import { withoutArchive } from "../../support/fixtures/control-plane/without-nats.ts";
+import {
+	withoutArchive,
+	withoutReceive,
+} from "../../support/fixtures/control-plane/without-nats.ts";
 
 /* Who may see which requests a Source refused. NATS is a double here: test/data-plane/refused-requests.laptop.test.ts has a real one. */
 
@@ -42,6 +45,7 @@ beforeAll(async () => {
 	victim = await newAccount();
 	attacker = await newAccount();
 	api = await startApi(undefined, {
+		receive: withoutReceive,
 		archive: {
 			...withoutArchive,
 			readRefused: async (account, key) => {

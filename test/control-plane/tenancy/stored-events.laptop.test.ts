@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { ArchiveClient } from "../../../api/http/endpoint.ts";
+import type {
+	ArchiveClient,
+	ReceiveClient,
+} from "../../../api/http/endpoint.ts";
 import {
 	type Pipeline,
 	pipelineKind,
@@ -40,6 +43,8 @@ const stored = new StoredEvents();
 let api: TestApi;
 let shop: Tenant;
 let thief: Tenant;
+const first = "0190a000-0000-7000-8000-000000000001";
+const sentAgain: Parameters<ReceiveClient["sendAgain"]>[] = [];
 let onFollow: ArchiveClient["followArchive"];
 
 interface Tenant extends Awaited<ReturnType<typeof newAccount>> {
@@ -107,6 +112,12 @@ beforeAll(async () => {
 	await stored.archive();
 	for (const { events } of [shop, thief]) stored.publish([events[1]]);
 	api = await startApi(undefined, {
+		receive: {
+			sendAgain: async (...asked) => {
+				sentAgain.push(asked);
+				return { status: 200, eventID: first };
+			},
+		},
 		archive: {
 			...withoutArchive,
 			askEvents,
@@ -198,6 +209,46 @@ test("a body needs a right of its own", async () => {
 		status: 200,
 		body: { body: `"of ${shop.account}"` },
 	});
+});
+
+test("a stored event is sent again by who may read bodies and change the Source, and by nobody else", async () => {
+	const again = `/v1/sources/shop/events/${idOf(shop.events[0])}/send-again`;
+	for (const who of ["viewer", "runner", "nobody"] as const) {
+		const client = apiClient(api.url, shop.tokens[who]);
+		expect((await client("POST", again, {})).status).toBe(403);
+	}
+	const stranger = apiClient(api.url, thief.tokens.editor);
+	expect((await stranger("POST", again, {})).status).toBe(404);
+	expect(sentAgain).toEqual([]);
+	const editor = apiClient(api.url, shop.tokens.editor);
+	expect(await editor("POST", again, { as: "Twice" })).toMatchObject({
+		status: 400,
+		body: {
+			details: [
+				{ path: "as", message: 'must be Repeat or New, and is "Twice"' },
+			],
+		},
+	});
+	expect(await editor("POST", again, { as: "Repeat" })).toMatchObject({
+		status: 200,
+		body: {
+			name: "shop",
+			accepted: true,
+			eventId: first,
+			became: "New",
+			sent: { headerNames: [], parameterNames: [] },
+		},
+	});
+	const [[question, body] = []] = sentAgain;
+	expect(question).toEqual({
+		account: shop.account,
+		sourceKey: shop.sourceKey,
+		of: idOf(shop.events[0]),
+		kind: "json",
+		fields: {},
+		as: "Repeat",
+	});
+	expect(Buffer.from(body!).toString()).toBe(`"of ${shop.account}"`);
 });
 
 test("nobody gets another account's events, by their IDs, its name or a cursor", async () => {
