@@ -28,13 +28,22 @@ test.each([
 		["read", "run", "edit"],
 	],
 	[["completion", "f"], ["fish"]],
+	[["sources", "create", "x", "--provider", "shop"], ["shopify"]],
+	[["wpl", "create", "x", "--set", "table.na"], ["table.name="]],
+	[["wpl", "edit", "x", "--set", "suspend=t"], ["suspend=true"]],
+	[["wpl", "edit", "x", "--set", "suspend", "=", "t"], ["true"]],
+	[
+		["wpl", "edit", "x", "--set", "suspend", "="],
+		["true", "false"],
+	],
+	[["wpl", "edit", "x", "--set", "suspend=true", "--se"], ["--set"]],
 	[["nothing", "x"], []],
 ])("%j is completed to %j", async (words, expected) => {
 	expect(await candidates(...words)).toEqual(expected);
 });
 
 test("names of a cluster that doesn't answer are none, and no error", async () => {
-	const words = ["sources", "get", "--kubeconfig", "/none", ""];
+	const words = ["sources", "edit", "--kubeconfig", "/none", ""];
 	expect(await inProcess("__complete", ...words)).toEqual({
 		exitCode: 0,
 		stdout: "",
@@ -42,11 +51,26 @@ test("names of a cluster that doesn't answer are none, and no error", async () =
 	});
 });
 
+test("names of namespaces complete -n, and logs takes what has one", async () => {
+	const { args } = await apiserver((line) => {
+		const [, plural = ""] = /\/(\w+)\?/.exec(line) ?? [];
+		return [200, { items: [{ metadata: { name: `my-${plural}` } }] }];
+	});
+	expect(await candidates("sources", "list", ...args, "-n", "")).toEqual([
+		"my-namespaces",
+	]);
+	expect(await candidates("logs", ...args, "my-")).toEqual([
+		"my-pipelines",
+		"my-runs",
+		"my-operations",
+	]);
+});
+
 test("nothing is completed, nor asked, while no certificate would be verified", async () => {
 	const { asked, args } = await apiserver(() => [200, { items: [] }]);
 	vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
 	try {
-		expect(await candidates("sources", "get", ...args, "")).toEqual([]);
+		expect(await candidates("sources", "edit", ...args, "")).toEqual([]);
 		expect(await candidates("sou")).toEqual([]);
 	} finally {
 		vi.unstubAllEnvs();

@@ -11,10 +11,13 @@ import {
 	sourceKind,
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
+import { kinds as kubeKinds } from "../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
-import { chooseCluster } from "./command/cluster.ts";
+import { chooseCluster, namesOf } from "./command/cluster.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { print } from "./command/output.ts";
+import { providerNames } from "./provider/providers.ts";
+import { fieldsStarting } from "./resource/fields.ts";
 
 /** `tidemill completion`. */
 export function define(completion: CommandGroup): void {
@@ -46,17 +49,20 @@ _tidemill() {
   while IFS= read -r line; do
     COMPREPLY+=("\${line%%$'\\t'*}")
   done < <(tidemill __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  [[ \${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null
 }
 complete -o default -F _tidemill tidemill
 `,
 	zsh: `#compdef tidemill
 # zsh completion for tidemill. In ~/.zshrc, after compinit: source <(tidemill completion zsh)
 _tidemill() {
-  local -a candidates
+  local -a candidates open
   local line
   for line in "\${(@f)$(tidemill __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ \${line%%$'\\t'*} == *= ]] && open+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}") && continue
     [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
+  (( \${#open} )) && _describe tidemill open -S '' && return
   (( \${#candidates} )) && _describe tidemill candidates || _files
 }
 compdef _tidemill tidemill
@@ -78,8 +84,8 @@ export interface CompletionCandidate {
 /** What a completion may be followed by: a name of the cluster, which the command line alone doesn't know. */
 export interface CompletionQuestion {
 	candidates: CompletionCandidate[];
-	/** The kind whose objects' names complete the word, such as `sources`. */
-	names?: string;
+	/** The kinds whose objects' names complete the word, such as `sources`. */
+	names?: string[];
 	/** The options that were given so far. */
 	options: Record<string, string>;
 }
@@ -90,6 +96,7 @@ const kindOfOption: Record<string, string> = {
 	destination: "destinations",
 	trackingPlan: "tracking-plans",
 	plan: "tracking-plans",
+	namespace: "namespaces",
 };
 
 /**
@@ -106,6 +113,7 @@ export async function candidatesFor(
 	const before = words.slice(0, -1).filter((word) => word !== "=");
 	let command = program;
 	let positionals = 0;
+	let taken: { option: Option; value: string } | undefined;
 	const options: Record<string, string> = {};
 	for (let index = 0; index < before.length; index++) {
 		const word = before[index]!;
@@ -115,8 +123,10 @@ export async function candidatesFor(
 			: undefined;
 		if (option) {
 			if (!option.required || given !== undefined) continue;
-			if (index === before.length - 1) return ofValue(option, last, options);
-			options[option.attributeName()] = before[++index]!;
+			if (index === before.length - 1)
+				return ofValue(command, option, last, options);
+			taken = { option, value: before[++index]! };
+			options[option.attributeName()] = taken.value;
 		} else if (!word.startsWith("-")) {
 			const found = command.commands.find(
 				(one) => one.name() === word || one.aliases().includes(word),
@@ -127,6 +137,19 @@ export async function candidatesFor(
 			} else positionals++;
 		}
 	}
+	// `--set`, `suspend`, `=` and `t` are four words of bash, which replaces the last.
+	const [equals, value] = words.at(-1) === "=" ? [-1, ""] : [-2, last];
+	if (
+		taken &&
+		taken.value === words.at(equals - 1) &&
+		words.at(equals) === "="
+	) {
+		const whole = `${taken.value}=${value}`;
+		const found = ofValue(command, taken.option, whole, options);
+		for (const one of found.candidates)
+			one.word = one.word.slice(taken.value.length + 1);
+		return found;
+	}
 	if (last.startsWith("-"))
 		return { candidates: starting(last, optionsOf(command)), options };
 	if (positionals === 0 && command.commands.length > 0)
@@ -136,37 +159,40 @@ export async function candidatesFor(
 		command.registeredArguments.find(({ variadic }) => variadic);
 	if (argument?.argChoices)
 		return { candidates: starting(last, bare(argument.argChoices)), options };
-	const names = argument && kindOfArgument(argument.name(), command);
+	const names = argument && kindsOfArgument(argument.name(), command);
 	return { candidates: [], options, ...(names && { names }) };
 }
 
-/** `<source>` is the name of a source, and the names of `delete` are of their group. */
-function kindOfArgument(
+/** `<source>` is the name of a source, `<name>` of what has a log, and the names of `delete` and `edit` are of their group. */
+function kindsOfArgument(
 	name: string,
 	command: CommandUnknownOpts,
-): string | undefined {
+): string[] | undefined {
 	const group = command.parent?.name();
-	if (name === "names") return group;
-	const kinds = [
-		"sources",
-		"destinations",
-		"pipelines",
-		"runs",
-		"tracking-plans",
-		"operations",
-	];
-	return kinds.find((kind) => kind === `${name}s`);
+	if (name === "names" && group) return [group];
+	if (command.name() === "logs" && name === "name")
+		return ["pipelines", "runs", "operations"];
+	return `${name}s` in kinds ? [`${name}s`] : undefined;
 }
 
 function ofValue(
+	command: CommandUnknownOpts,
 	option: Option,
 	last: string,
 	options: Record<string, string>,
 ): CompletionQuestion {
-	if (option.argChoices)
-		return { candidates: starting(last, bare(option.argChoices)), options };
-	const names = kindOfOption[option.attributeName()];
-	return { candidates: [], options, ...(names && { names }) };
+	const name = option.attributeName();
+	const own = kinds[command.parent?.name() ?? ""];
+	const fields = name === "set" && own && fieldsStarting(own, last);
+	if (fields) return { candidates: fields, options };
+	const words =
+		name === "provider" ? providerNames() : (option.argChoices ?? []);
+	const names = kindOfOption[name];
+	return {
+		candidates: starting(last, bare(words)),
+		options,
+		...(names && { names: [names] }),
+	};
 }
 
 function findOption(
@@ -222,28 +248,23 @@ const kinds: Record<string, ResourceKind<KubeObject>> = {
 	runs: runKind,
 	"tracking-plans": trackingPlanKind,
 	operations: operationKind,
+	namespaces: kubeKinds.namespace,
 };
 /** A person waits for it at each tab. */
 const timeoutMs = 3_000;
-const maxNames = 500;
 
 /** The cluster's objects whose names start so. None if it isn't asked for any, or doesn't answer: a tab shows no errors. */
 export async function namesStarting(
 	start: string,
-	{ names = "", options }: CompletionQuestion,
+	{ names = [], options }: CompletionQuestion,
 ): Promise<CompletionCandidate[]> {
-	const kind = kinds[names];
-	if (!kind) return [];
+	if (names.length === 0) return [];
 	try {
-		const { client, namespace } = await chooseCluster(options, timeoutMs);
-		const { items } = await client.list(kind, {
-			namespace,
-			metadataOnly: true,
-			limit: maxNames,
-		});
-		return items
-			.map(({ metadata }) => ({ word: metadata.name, about: "" }))
-			.filter(({ word }) => word.startsWith(start));
+		const cluster = await chooseCluster(options, timeoutMs);
+		const found = await Promise.all(
+			names.map((name) => namesOf(cluster, kinds[name]!)),
+		);
+		return starting(start, bare(found.flat()));
 	} catch {
 		return [];
 	}

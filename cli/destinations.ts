@@ -5,63 +5,73 @@ import {
 	destinationKind,
 } from "../crds/generated/types.ts";
 import { annotation } from "../crds/labels.ts";
-import type { CliValues } from "../packages/warehouses/definition/definition.ts";
+import { shellWord } from "../packages/escapes/shell.ts";
+import { bindingText } from "../packages/warehouses/definition/binding.ts";
 import { warehouses } from "../packages/warehouses/registry.ts";
-import { chooseCluster } from "./command/cluster.ts";
+import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { print } from "./command/output.ts";
+import {
+	readSecret,
+	secretFileOption,
+	secretStdinOption,
+	writeSecret,
+} from "./provider/secret.ts";
 import { askOperator } from "./resource/change.ts";
 import {
-	createdOption,
 	createObject,
-	displayNameOption,
-	dryRunOption,
-	fileOption,
-	readyOption,
+	defineCreate,
 	requireReady,
 } from "./resource/creation.ts";
+import { withFields } from "./resource/fields.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill destinations`. */
 export function define(destinations: CommandGroup): void {
 	defineVerbs(destinations, destinationKind);
-	const create = destinations
-		.command("create")
-		.description(
-			`Create a destination: ${anyOf.format(types.map(({ noun }) => noun))}.`,
-		)
-		.argument("[name]")
-		.addOption(displayNameOption);
-	for (const { options } of types)
-		for (const option of options) create.addOption(option);
+	const create = defineCreate(
+		destinations,
+		`Create a destination: ${anyOf.format(types.map(({ noun }) => noun))}.`,
+	);
+	for (const { option } of types) create.addOption(option);
 	create
-		.option(
-			"--service-account <name>",
-			"the ServiceAccount of the Pods that load",
+		.addOption(
+			new Option(
+				"--secret-ref <name>",
+				"the Secret with the user and the password, or with BigQuery's key, which says where they may go (tidemill.dev/hosts)",
+			).conflicts(["secretStdin", "secretFile"]),
 		)
-		.addOption(fileOption)
-		.addOption(dryRunOption)
-		.addOption(readyOption)
-		.addOption(createdOption)
+		.addOption(secretStdinOption)
+		.addOption(secretFileOption)
 		.addHelpText(
 			...examples(
 				...types.map(
-					({ example }) => `tidemill destinations create lake ${example}`,
+					({ cli }) => `tidemill destinations create lake ${cli.example}`,
 				),
+				"tidemill destinations create lake --postgres postgres://loader@db.example.com/analytics --secret-stdin < password",
 			),
 		)
 		.action(async (name, options, command) => {
-			const { file, dryRun, wait, output, ...settings } = options;
-			const spec = specOf(settings);
-			if (file === undefined && !spec?.type)
+			const { set, file, dryRun, wait, output, ...choice } = options;
+			const { secretRef, secretStdin, secretFile, ...words } = choice;
+			const isKept = secretStdin || secretFile !== undefined;
+			const ref = secretRef ?? (isKept ? `${name}-secret` : undefined);
+			const spec = specOf(words, ref);
+			if (file === undefined && !set && !spec)
 				throw new UsageError(
-					`pass ${anyOf.format([...types.map(({ main }) => main.long!), "--file"])}`,
+					`pass ${anyOf.format([...types.map(({ option }) => option.long!), "--file"])}`,
+				);
+			if (spec && isKept && !dryRun && name !== undefined && !file)
+				await keepSecret(
+					await chooseCluster(command.optsWithGlobals()),
+					{ metadata: { name }, spec: withFields(destinationKind, spec, set) },
+					{ ref: ref!, user: userIn(words), secretStdin, secretFile },
 				);
 			await createObject<Destination>(
 				command.optsWithGlobals(),
 				destinationKind,
-				{ name, spec, file, dryRun, wait, output },
+				{ name, spec: spec ?? {}, set, file, dryRun, wait, output },
 			);
 		});
 	destinations
@@ -84,44 +94,105 @@ export function define(destinations: CommandGroup): void {
 		});
 }
 
-/** The types of warehouse, with the options of each. Only one type's can be used at once. */
-const types = [...warehouses].map(([type, { cli, ...definition }]) => {
-	const options = cli.options.map(
-		([flags, description]) => new Option(flags, description),
-	);
-	return { type, ...definition, ...cli, options, main: options[0]! };
-});
-for (const { main } of types)
-	main.conflicts(
-		types
-			.map((other) => other.main)
-			.filter((other) => other !== main)
-			.map((other) => other.attributeName()),
+/** The types of warehouse, each with the option that chooses it. Only one can be used at once. */
+const types = [...warehouses].map(([type, definition]) => ({
+	type,
+	...definition,
+	option: new Option(definition.cli.flags, definition.cli.about),
+}));
+for (const { option } of types)
+	option.conflicts(
+		types.flatMap((other) =>
+			other.option === option ? [] : other.option.attributeName(),
+		),
 	);
 
 const anyOf = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** Undefined if no option says anything about it. Throws {@link UsageError}. */
+type Words = Readonly<Record<string, string | undefined>>;
+
+/** Undefined if no option says which warehouse. Throws {@link UsageError}. */
 export function specOf(
-	values: {
-		displayName?: string | undefined;
-		serviceAccount?: string | undefined;
-	} & CliValues,
-): Partial<DestinationSpec> | undefined {
-	const { displayName, serviceAccount } = values;
-	const isGiven = (option: Option) =>
-		values[option.attributeName()] !== undefined;
-	for (const { main, options } of types)
-		for (const option of options)
-			if (isGiven(option) && !isGiven(main))
-				throw new UsageError(`${option.long} is only for ${main.long}`);
-	const chosen = types.find(({ main }) => isGiven(main));
-	const own = chosen?.specOf(values);
+	words: Words,
+	secretName: string | undefined,
+): DestinationSpec | undefined {
+	const chosen = chosenOf(words);
+	if (!chosen) {
+		if (secretName === undefined) return undefined;
+		throw new UsageError("a Secret is for an option that names a warehouse");
+	}
+	const { type, member, option, cli, secrets } = chosen;
+	const word = words[option.attributeName()]!;
+	const { password } = URL.parse(word) ?? {};
+	if (password)
+		throw new UsageError(
+			`${option.long} has a password, which stays in the shell's history and which other programs can see. Change it, and pass it from standard input: tidemill destinations create <name> ${option.long} ${shellWord(word.replace(/:[^:@/]*@/, "@"))} --secret-stdin < password`,
+		);
+	const own = cli.specOf(word);
 	if (typeof own === "string") throw new UsageError(own);
-	const spec = {
-		...(chosen && { type: chosen.type, [chosen.member]: own }),
-		...(displayName && { displayName }),
-		...(serviceAccount && { serviceAccountName: serviceAccount }),
-	} as Partial<DestinationSpec>;
-	return Object.keys(spec).length > 0 ? spec : undefined;
+	const key = keyOf(type);
+	const isServer = secrets !== undefined && key === undefined;
+	if (isServer && secretName === undefined)
+		throw new UsageError(
+			`${option.long} needs --secret-ref, or the user in the address and --secret-stdin`,
+		);
+	if (secretName !== undefined && !secrets)
+		throw new UsageError(`${option.long} has no Secret`);
+	const secretRef = { name: secretName, ...(key && { key }) };
+	return {
+		type,
+		[member]: { ...own, ...(secretName && { credentials: { secretRef } }) },
+	} as unknown as DestinationSpec;
+}
+
+function chosenOf(words: Words) {
+	return types.find(
+		({ option }) => words[option.attributeName()] !== undefined,
+	);
+}
+
+function keyOf(type: string): string | undefined {
+	return types.find((one) => one.type === type)?.cli.secretKey;
+}
+
+/** The user that an address names. */
+function userIn(words: Words): string | undefined {
+	const word = words[chosenOf(words)?.option.attributeName() ?? ""];
+	const username = word && URL.parse(word)?.username;
+	return username ? decodeURIComponent(username) : undefined;
+}
+
+/** Writes the Secret of a Destination that the cluster would accept, bound to the address that it is for. */
+async function keepSecret(
+	cluster: Cluster,
+	{ metadata, spec }: { metadata: { name: string }; spec: object },
+	given: {
+		ref: string;
+		user: string | undefined;
+		secretStdin: boolean | undefined;
+		secretFile: string | undefined;
+	},
+): Promise<void> {
+	const secret = (await readSecret(given))!;
+	const { client, namespace } = cluster;
+	const draft = { metadata: { ...metadata, namespace }, spec } as Destination;
+	await client.create(destinationKind, draft, {
+		...{ fieldManager: "tidemill", strict: true, dryRun: true },
+	});
+	const { ref: name, user } = given;
+	const key = keyOf(draft.spec.type) ?? "password";
+	await writeSecret(cluster, { name, key }, secret, {
+		data: user === undefined ? {} : { username: user },
+		annotations: boundTo(draft.spec),
+	});
+}
+
+/** Where the password of a Destination's new Secret may go. */
+export function boundTo(spec: DestinationSpec): Record<string, string> {
+	const { member, connection } = types.find(({ type }) => type === spec.type)!;
+	const own = (spec as unknown as Record<string, object>)[member]!;
+	const found = connection?.(own, () => undefined);
+	return found && "target" in found
+		? { [annotation.hosts]: bindingText(found.target) }
+		: {};
 }

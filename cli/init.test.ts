@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { providers } from "../packages/contracts/providers.ts";
 import { validateSpec } from "../test/support/manifests/spec-validator.ts";
-import { answersOf, manifestsOf } from "./init.ts";
+import { answersOf, type InitAnswers, manifestsOf } from "./init.ts";
 
 /** Answers in turn, an empty one for what isn't said. */
 async function told(...answers: string[]) {
@@ -49,13 +49,7 @@ test.each(Object.keys(providers))(
 	"the YAML for %s is what the cluster takes",
 	async (provider) => {
 		const { found } = await told(provider, "mine");
-		const objects = parseAllDocuments(await manifestsOf(found)).map((each) =>
-			each.toJS(),
-		);
-		const errors = objects.flatMap(({ kind, spec }) =>
-			validateSpec(kind, spec),
-		);
-		expect(errors).toEqual([]);
+		const objects = await valid(found);
 		expect(objects.map(({ kind }) => kind)).toEqual([
 			...(providers[provider]!.eventType ? ["TrackingPlan"] : []),
 			...["Source", "Destination", "Pipeline"],
@@ -68,3 +62,31 @@ test.each(Object.keys(providers))(
 		});
 	},
 );
+
+test.each([
+	["warehouse.duckdb", "DuckDB"],
+	["acme-data.events", "BigQuery"],
+	["https://ch.example.com:8443/analytics", "ClickHouse"],
+	["postgres://db.example.com/analytics", "Postgres"],
+])("a table may go to %s, which is %s", async (warehouse, type) => {
+	const { found, mistakes } = await told("stripe", "mine", warehouse);
+	expect(mistakes).toEqual([]);
+	const objects = await valid(found);
+	const destination = objects.find(({ kind }) => kind === "Destination");
+	expect(destination.spec.type).toBe(type);
+});
+
+test("an answer that names no warehouse is told what does", async () => {
+	const { mistakes } = await told("stripe", "mine", "a/b", "a.duckdb");
+	expect(mistakes[0]).toContain('"a/b" is none of these: a project');
+});
+
+/** The objects of the YAML, which a cluster takes. */
+async function valid(answers: InitAnswers) {
+	const objects = parseAllDocuments(await manifestsOf(answers)).map((each) =>
+		each.toJS(),
+	);
+	const errors = objects.flatMap(({ kind, spec }) => validateSpec(kind, spec));
+	expect(errors).toEqual([]);
+	return objects;
+}

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import {
+	type DestinationSpec,
 	destinationKind,
 	pipelineKind,
 	sourceKind,
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
+import { label } from "../crds/labels.ts";
 import { providers } from "../packages/contracts/providers.ts";
 import { shellWord } from "../packages/escapes/shell.ts";
 import { warehouses } from "../packages/warehouses/registry.ts";
@@ -13,7 +15,7 @@ import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { print, remark } from "./command/output.ts";
 import { ask } from "./command/question.ts";
-import { specOf as destinationSpecOf } from "./destinations.ts";
+import { boundTo, specOf as destinationSpecOf } from "./destinations.ts";
 import {
 	checkSchedule,
 	specOf as pipelineSpecOf,
@@ -55,10 +57,7 @@ export interface InitAnswers {
 	schedule: string;
 }
 
-/** What names a warehouse, those that an answer's ending names first. */
-const warehouseAnswers = [...warehouses.values()]
-	.flatMap(({ cli }) => cli.init ?? [])
-	.sort((a, b) => Number(!a.ending) - Number(!b.ending));
+const warehouseAnswers = [...warehouses.values()].map(({ cli }) => cli);
 
 /** Each with its question, what it is without an answer, and what finds a mistake in it. */
 const questions: {
@@ -88,7 +87,7 @@ const questions: {
 		name: "warehouse",
 		text: `Where does the table go? (${warehouseAnswers.map(({ answer }) => answer).join(", or ")})`,
 		preset: () => "warehouse.duckdb",
-		check: (warehouse) => destinationSpecOf(warehouseOptions(warehouse)),
+		check: destinationOf,
 	},
 	{
 		name: "table",
@@ -131,11 +130,22 @@ export async function answersOf(
 	return answers as InitAnswers;
 }
 
-function warehouseOptions(warehouse: string) {
-	const { option } = warehouseAnswers.find(({ ending = "" }) =>
-		warehouse.endsWith(ending),
+const destination = "warehouse";
+const destinationSecret = `${destination}-secret`;
+
+/** Throws {@link UsageError}. */
+function destinationOf(warehouse: string): DestinationSpec {
+	const cli = warehouseAnswers.find(({ answers }) => answers.test(warehouse));
+	if (!cli)
+		throw new UsageError(
+			`"${warehouse}" is none of these: ${warehouseAnswers.map(({ answer }) => answer).join(", ")}`,
+		);
+	const [, option = ""] = /^--(\w+)/.exec(cli.flags) ?? [];
+	const isServer = /:\/\//.test(warehouse);
+	return destinationSpecOf(
+		{ [option]: warehouse },
+		isServer ? destinationSecret : undefined,
 	)!;
-	return { [option]: warehouse };
 }
 
 function scheduleOptions(schedule: string): ScheduleOptions {
@@ -155,7 +165,6 @@ export async function manifestsOf(answers: InitAnswers): Promise<string> {
 		...(provider.eventType && { trackingPlanRef: { name: source } }),
 	};
 	const name = (name: string) => ({ metadata: { name } });
-	const destination = "warehouse";
 	return manifestsText(
 		[
 			...(provider.eventType
@@ -170,7 +179,7 @@ export async function manifestsOf(answers: InitAnswers): Promise<string> {
 			}),
 			manifestOf(destinationKind, {
 				...name(destination),
-				spec: destinationSpecOf(warehouseOptions(warehouse))!,
+				spec: destinationOf(warehouse),
 			}),
 			manifestOf(pipelineKind, {
 				...name(source),
@@ -186,13 +195,20 @@ export async function manifestsOf(answers: InitAnswers): Promise<string> {
 
 async function nextSteps(
 	file: string,
-	{ provider: name, source }: InitAnswers,
+	{ provider: name, source, warehouse }: InitAnswers,
 ): Promise<string> {
 	const { title, paste, secret } = await providerNamed(name);
+	const hosts = Object.entries(boundTo(destinationOf(warehouse)));
+	const login = hosts.map(
+		([annotation, address]) =>
+			`  kubectl create secret generic ${destinationSecret} --from-literal=username=NAME --from-file=password=/dev/stdin   # the password, and Ctrl-D twice
+  kubectl label secret ${destinationSecret} ${label.use}=true
+  kubectl annotate secret ${destinationSecret} ${shellWord(`${annotation}=${address}`)}\n`,
+	);
 	return `
 Next:
-${name === "sns" ? `  Put your topics into topicARNs of ${file}.\n` : ""}  kubectl apply -f ${shellWord(file)}
-${secret ? `  tidemill sources set-secret ${source} --secret-stdin   # ${secret}\n` : ""}  tidemill sources get ${source} -o yaml   # status.webhookURL is the URL
+${name === "sns" ? `  Put your topics into topicARNs of ${file}.\n` : ""}${login.join("")}  kubectl apply -f ${shellWord(file)}
+${secret ? `  tidemill sources set-secret ${source} --secret-stdin   # ${secret}\n` : ""}  kubectl get source ${source} -o jsonpath={.status.webhookURL}   # the URL
 
 Give the URL to ${title}: ${paste}.
 `;

@@ -3,7 +3,7 @@ import { UsageError } from "./command/errors.ts";
 import { specOf } from "./pipelines.ts";
 
 test.each([
-	[{}, undefined],
+	[{}, {}],
 	[
 		{ source: "shop", destination: "lake", table: "t" },
 		{
@@ -23,50 +23,27 @@ test.each([
 			},
 		},
 	],
-	[
-		{ eventType: ["push", "ping", "push"], typeHeader: "X-GitHub-Event" },
-		{
-			filter: {
-				types: ["push", "ping"],
-				eventType: { header: "x-github-event" },
-			},
-		},
-	],
-	[
-		{ eventType: ["charge.refunded"], typePointer: "/type", match: "/a=b=c" },
-		{
-			filter: {
-				types: ["charge.refunded"],
-				eventType: { bodyPointer: "/type" },
-				match: { bodyPointer: "/a", equals: "b=c" },
-			},
-		},
-	],
-	[
-		{ perEventType: true, typeHeader: "X-Topic", eventType: ["a"] },
-		{
-			filter: { types: ["a"], eventType: { header: "x-topic" } },
-			table: { perEventType: true, eventType: { header: "x-topic" } },
-		},
-	],
-	[
-		{ latestBy: "order_id,region" },
-		{ table: { latestBy: ["order_id", "region"] } },
-	],
-	[{ perEventType: true }, { table: { perEventType: true } }],
-	[{ evolve: true }, { table: { schema: "Evolve" } }],
-	[{ match: "/a=" }, { filter: { match: { bodyPointer: "/a", equals: "" } } }],
 	[{ cron: "0 * * * *" }, { schedule: { type: "Cron", cron: "0 * * * *" } }],
+	[
+		{ bodyColumn: ["amount=/a:integer", "city=/c"] },
+		{
+			table: {
+				bodyColumns: [
+					{ name: "amount", bodyPointer: "/a", type: "Integer" },
+					{ name: "city", bodyPointer: "/c" },
+				],
+			},
+		},
+	],
 ])("the options %j make the spec of a Pipeline", (options, spec) => {
 	expect(specOf(options)).toEqual(spec);
 });
 
-test.each([
-	[{ match: "status=paid" }, '--match is "status=paid"'],
-	[{ match: "/status" }, '--match is "/status"'],
-	[{ typePointer: "/type" }, "--type-pointer and --type-header are for"],
-	[{ typeHeader: "x-topic" }, "--type-pointer and --type-header are for"],
-])("the filter of %j is refused", (options, message) => {
-	expect(() => specOf(options)).toThrow(UsageError);
-	expect(() => specOf(options)).toThrow(message);
-});
+test.each(["amount", "Amount=/a", "amount=a", "amount=/a:Money"])(
+	"--body-column %s is refused, and the message says what is right",
+	(column) => {
+		const make = () => specOf({ bodyColumn: [column] });
+		expect(make).toThrow(UsageError);
+		expect(make).toThrow("such as amount=/data/amount:Integer");
+	},
+);

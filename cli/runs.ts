@@ -12,6 +12,7 @@ import { UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
 import { print } from "./command/output.ts";
 import { defineCancel } from "./resource/change.ts";
+import { setOption, withFields } from "./resource/fields.ts";
 import { followRun, requireSuccess } from "./resource/follower.ts";
 import { defineLogs } from "./resource/job-log.ts";
 import { defineVerbs } from "./resource/verbs.ts";
@@ -55,6 +56,7 @@ export function defineStart(group: CommandGroup, verb: string): void {
 		.addOption(fromOption)
 		.addOption(toOption)
 		.addOption(new Option("--full", "load all dates").conflicts(["from", "to"]))
+		.addOption(setOption)
 		.addOption(waitOption)
 		.addHelpText(
 			...examples(
@@ -62,10 +64,11 @@ export function defineStart(group: CommandGroup, verb: string): void {
 				`${command} orders --from 2026-01-01 --to 2026-01-31`,
 			),
 		)
-		.action(async (pipeline, { full, wait, ...days }, command) => {
-			const dates = datesOf(days);
+		.action(async (pipeline, { full, set, wait, ...days }, command) => {
+			const said = { ...datesOf(days), ...(full && { full }) };
+			const spec = withFields(runKind, said, set);
 			const cluster = await chooseCluster(command.optsWithGlobals());
-			await start(cluster, pipeline, { ...dates, ...(full && { full }) }, wait);
+			await start(cluster, pipeline, spec, wait);
 		});
 }
 

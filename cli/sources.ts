@@ -17,14 +17,7 @@ import {
 } from "./provider/secret.ts";
 import { prepareSender, secretRefOf } from "./provider/sender.ts";
 import { askOperator, defineSuspension } from "./resource/change.ts";
-import {
-	createdOption,
-	createObject,
-	displayNameOption,
-	dryRunOption,
-	fileOption,
-	readyOption,
-} from "./resource/creation.ts";
+import { createObject, defineCreate } from "./resource/creation.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
 /** `tidemill sources`. */
@@ -33,13 +26,10 @@ export function define(sources: CommandGroup): void {
 		about:
 			" A webhook URL is a secret: whoever knows it can send events to a source without authorization.",
 	});
-	sources
-		.command("create")
-		.description(
-			"Create a source, and print its URL with --wait. --provider says who sends: the source then checks that provider's signatures, stores a repeated event once and knows the events' types, and the command creates the Secret that it needs. Without it, the URL alone is enough to send events.",
-		)
-		.argument("[name]")
-		.addOption(displayNameOption)
+	defineCreate(
+		sources,
+		"Create a source, and print its URL with --wait. --provider says who sends: the source then checks that provider's signatures, stores a repeated event once and knows the events' types, and the command creates the Secret that it needs. Without it, the URL alone is enough to send events.",
+	)
 		.addOption(
 			new Option(
 				"--provider <name>",
@@ -60,16 +50,6 @@ export function define(sources: CommandGroup): void {
 			(arn: string, others: string[] = []) => [...others, arn],
 		)
 		.option("--tracking-plan <name>", "the plan of its events")
-		.addOption(
-			new Option(
-				"--deletion-policy <policy>",
-				"what happens to the URL and the stored events when it is deleted",
-			).choices(["Retain", "Delete"] as const),
-		)
-		.addOption(fileOption)
-		.addOption(dryRunOption)
-		.addOption(readyOption)
-		.addOption(createdOption)
 		.addHelpText(
 			...examples(
 				"tidemill sources create shop --wait",
@@ -78,46 +58,37 @@ export function define(sources: CommandGroup): void {
 				"tidemill sources create -f source.yaml",
 			),
 		)
-		.action(
-			async (
-				name,
-				{ displayName, trackingPlan, deletionPolicy, ...options },
-				command,
-			) => {
-				const { file, dryRun, wait, output, ...choice } = options;
-				const creation = { name, file, dryRun, wait, output };
-				const sender = await prepareSender(command.optsWithGlobals(), {
-					...choice,
-					...{ name, file, dryRun, trackingPlan },
-				});
-				const webhook = {
-					...sender?.webhook,
-					...(trackingPlan && { trackingPlanRef: { name: trackingPlan } }),
-				};
-				const settings = {
-					...(displayName && { displayName }),
-					...(deletionPolicy && { deletionPolicy }),
-					...(Object.keys(webhook).length > 0 && { webhook }),
-				};
-				const isSaid = file === undefined || Object.keys(settings).length > 0;
-				const { status } = await createObject<Source>(
-					command.optsWithGlobals(),
-					sourceKind,
-					{
-						...creation,
-						spec: isSaid ? { type: "Webhook", ...settings } : undefined,
-						...(sender && { before: sender.before }),
-						...(sender?.lacksSecret && {
-							isEnough: (seen) =>
-								(seen as Source).status?.webhookURL !== undefined,
-						}),
+		.action(async (name, { trackingPlan, ...options }, command) => {
+			const { set, file, dryRun, wait, output, ...choice } = options;
+			const sender = await prepareSender(command.optsWithGlobals(), {
+				...choice,
+				...{ name, file, dryRun, trackingPlan },
+			});
+			const webhook = {
+				...sender?.webhook,
+				...(trackingPlan && { trackingPlanRef: { name: trackingPlan } }),
+			};
+			const hasWebhook = Object.keys(webhook).length > 0;
+			const { status } = await createObject<Source>(
+				command.optsWithGlobals(),
+				sourceKind,
+				{
+					...{ name, set, file, dryRun, wait, output },
+					spec: {
+						...(file === undefined && { type: "Webhook" }),
+						...(hasWebhook && { webhook }),
 					},
-				);
-				if (wait && !output && status?.webhookURL)
-					print(`${status.webhookURL}\n`);
-				if (sender && !output) remark(sender.farewell);
-			},
-		);
+					...(sender && { before: sender.before }),
+					...(sender?.lacksSecret && {
+						isEnough: (seen) =>
+							(seen as Source).status?.webhookURL !== undefined,
+					}),
+				},
+			);
+			if (wait && !output && status?.webhookURL)
+				print(`${status.webhookURL}\n`);
+			if (sender && !output) remark(sender.farewell);
+		});
 	sources
 		.command("set-secret")
 		.description(

@@ -1,7 +1,6 @@
 import {
 	type OperationDryRun,
 	type OperationSpec,
-	type TrackingPlan,
 	trackingPlanKind,
 } from "../crds/generated/types.ts";
 import { chooseCluster } from "./command/cluster.ts";
@@ -15,14 +14,7 @@ import {
 	remark,
 	table,
 } from "./command/output.ts";
-import {
-	createdOption,
-	createObject,
-	dryRunOption,
-	manifestOption,
-	readManifest,
-	readyOption,
-} from "./resource/creation.ts";
+import { definePlainCreate, readManifest } from "./resource/creation.ts";
 import { performOperation } from "./resource/follower.ts";
 import { defineVerbs } from "./resource/verbs.ts";
 
@@ -32,25 +24,10 @@ const blockedExitCode = 3;
 /** `tidemill tracking-plans`. */
 export function define(plans: CommandGroup): void {
 	defineVerbs(plans, trackingPlanKind);
-	plans
-		.command("create")
-		.description("Create a tracking plan from its manifest.")
-		.addOption(manifestOption)
-		.addOption(dryRunOption)
-		.addOption(readyOption)
-		.addOption(createdOption)
-		.addHelpText(...examples("tidemill tracking-plans create -f plan.yaml"))
-		.action(async (options, command) => {
-			await createObject<TrackingPlan>(
-				command.optsWithGlobals(),
-				trackingPlanKind,
-				{
-					name: undefined,
-					spec: undefined,
-					...options,
-				},
-			);
-		});
+	definePlainCreate(plans, trackingPlanKind, {
+		description: "Create a tracking plan. draft infers one from stored events.",
+		example: "shop --set eventType.bodyPointer=/type",
+	});
 	plans
 		.command("dry-run")
 		.description(

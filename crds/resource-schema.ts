@@ -48,8 +48,8 @@ export interface CelRule {
 }
 
 /**
- * The chart has the CRDs, since it can read no file outside its folder. In the image they stand beside the program. npm's package
- * of the command line has none, and leaves it to the cluster what is valid.
+ * The chart has the CRDs, since it can read no file outside its folder. In the image and in npm's package of the
+ * command line they stand beside the program.
  */
 const folder = ["../charts/tidemill/files/crds", "crds"]
 	.map((path) => join(import.meta.dirname, path))

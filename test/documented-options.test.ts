@@ -15,8 +15,8 @@ const pages = globSync("{README.md,{docs,clients,examples}/**/*.md}", {
 const command =
 	/(?:(?<=[`$(|]\s?|^\s*|&& |-- |")tidemill|kubectl tidemill) ((?:"[^"]*"|'[^']*'|\$\([^)]*\)|[^\s`|;&<>()"']+|[^\S\n])+)/gm;
 
-/** docs/cli.md shows what somebody gets who types this. */
-const typo = "suspnd";
+/** docs/cli.md shows what somebody gets who types these. */
+const wrongWords = ["pipelines get", "sources suspnd"];
 const quoted = /"[^"]*"|'[^']*'|\$\([^)]*\)/g;
 
 const program = createProgram() as CommandUnknownOpts;
@@ -65,7 +65,8 @@ function faultOf(words: string[]): string | undefined {
 		}
 		if (at.commands.length === 0) continue;
 		// A place to fill in, or words about several commands.
-		if (!/^[a-z][a-z-]*$/.test(word) || word === typo) return;
+		if (!/^[a-z][a-z-]*$/.test(word)) return;
+		if (wrongWords.includes(`${at.name()} ${word}`)) return;
 		const next = at.commands.find(
 			(one) => one.name() === word || one.aliases().includes(word),
 		);

@@ -20,6 +20,7 @@ import type { WarehouseDefinition } from "../../packages/warehouses/definition/d
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { ListFilter } from "./page.ts";
 import type { SecretField } from "./secret-fields.ts";
+import type { ResourceUser } from "./usage.ts";
 
 /** A custom resource that the API can create, change and delete. */
 export interface ApiResource<T extends Resource = Resource> {
@@ -33,8 +34,7 @@ export interface ApiResource<T extends Resource = Resource> {
 	example: object;
 	/** How a list can be limited. */
 	filters: Record<string, ListFilter>;
-	/** What refers to such a resource, and where: its deletion would break them. */
-	users: { kind: ResourceKind<KubeObject>; nouns: string; field: string }[];
+	users: ResourceUser[];
 }
 
 export interface Resource extends KubeObject {

@@ -20,12 +20,24 @@ test.each([
 	[["replay"], "There is: tidemill events replay. See: tidemill events replay"],
 	[["refusals", "shop"], "There is: tidemill sources refusals."],
 	[["runs", "erase"], "There is: tidemill events erase."],
+	[["get", "events"], "There is: tidemill events get."],
+	[
+		["get", "tracking-plan/a", "-n=b"],
+		"kubectl does that: kubectl get trackingplan/a -n=b",
+	],
+	[
+		["sources", "describe", "a"],
+		"kubectl does that: kubectl describe sources a",
+	],
+	[
+		["wpl", "wait", "a"],
+		"kubectl does that: kubectl wait wpl a --for=condition=Ready",
+	],
 ])("a command that another group has is named: %j", async (args, words) => {
 	const { exitCode, stderr } = await tidemill(...args);
 	expect(exitCode).toBe(2);
-	expect(stderr).toContain(
-		`: unknown command '${args.at(args[0] === "runs" ? 1 : 0)}'\n${words}`,
-	);
+	expect(stderr).toMatch(/: unknown command '\w+'\n/);
+	expect(stderr).toContain(`\n${words}`);
 });
 
 test.each([
@@ -45,21 +57,14 @@ test.each([
 		'--bigquery is "acme", but must be a project and a dataset',
 	],
 	[
-		["destinations", "create", "a", "--duckdb", "p", "--location", "EU"],
-		"--location is only for --bigquery",
+		["destinations", "create", "a", "--duckdb", "p", "--secret-ref", "b"],
+		"--duckdb has no Secret",
 	],
 	[
-		["destinations", "create", "a", "--duckdb", "p", "--create-dataset"],
-		"--create-dataset is only for --bigquery",
+		["destinations", "create", "a", "--postgres", "postgres://a:b@c/d"],
+		"--postgres postgres://a@c/d --secret-stdin < password",
 	],
-	[
-		["destinations", "create", "-f", "a", "--credentials", "b"],
-		"--credentials is only for --bigquery",
-	],
-	[
-		["destinations", "create", "-f", "a", "--claim", "b"],
-		"--claim is only for --duckdb",
-	],
+	[["destinations", "create", "a", "--set", "type"], "a field and its value"],
 	[["pipelines", "create", "a", "--source", "b"], "--source and --destination"],
 	[
 		["pipelines", "create", "a", "--daily", "06:00", "--cron", "x"],
@@ -94,8 +99,6 @@ test.each([
 		],
 		'--time-zone is "Berlin". It must be an IANA time zone',
 	],
-	[["get", "sauces"], 'Did you mean "sources"?'],
-	[["get", "events"], "tidemill events list <source>"],
 	[["logs", "a", "--tail", "10001"], "must be between 1 and 10000"],
 	[["pipelines", "run"], "missing required argument 'pipeline'"],
 	[["pipelines", "run", "a", "--from", "x"], "must be used together"],
@@ -128,7 +131,11 @@ test.each([
 		["quarantine", "release", "a", "--days=1", "--to=x"],
 		"'--days <n>' cannot be used with option '--to <date>'",
 	],
-	[["tracking-plans", "create"], "'-f, --file <manifest>' not specified"],
+	[["tracking-plans", "create"], "pass a name, or --file"],
+	[
+		["operations", "create", "a", "--set=type=Eras"],
+		'type="Eras", but must be one of DryRun',
+	],
 	[["tracking-plans", "dry-run", "a"], "either --plan or --file"],
 	[["tracking-plans", "draft", "a"], "use exactly one of --body-pointer"],
 	[["sql", "select", "1"], "Expected 1 argument but got 2"],

@@ -2,6 +2,7 @@ import {
 	CommanderError,
 	type CommandUnknownOpts,
 } from "@commander-js/extra-typings";
+import { shellWord } from "../../packages/escapes/shell.ts";
 import { SettingError } from "../../packages/service/settings.ts";
 import { messageOf, UsageError } from "../command/errors.ts";
 import { print, remark } from "../command/output.ts";
@@ -31,7 +32,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
 	try {
 		await program.parseAsync(asCommanderReads(args), { from: "user" });
 	} catch (error) {
-		process.exitCode = await report(error, pathOf(current));
+		process.exitCode = await report(error, pathOf(current), args);
 	}
 }
 
@@ -66,13 +67,17 @@ function pathOf(command: CommandUnknownOpts): string {
 }
 
 /** Writes what went wrong and returns the exit code. Throws an error that nobody expects. */
-async function report(error: unknown, path: string): Promise<number> {
+async function report(
+	error: unknown,
+	path: string,
+	args: readonly string[],
+): Promise<number> {
 	if (error instanceof CommanderError) {
 		if (error.exitCode === 0) return 0;
 		// The help itself says what is missing.
 		if (error.code !== "commander.help") {
 			const message = error.message.replace(/^error: /, "");
-			const other = await elsewhere(error);
+			const other = await elsewhere(error, args);
 			// It is what was typed, which is nearer than what looks like it.
 			if (other) write(path, message.replace(/\n\(Did you .*/s, ""), other);
 			else write(path, message, help(path));
@@ -88,13 +93,18 @@ async function report(error: unknown, path: string): Promise<number> {
 	return isUsage ? 2 : 1;
 }
 
-/** An unknown command that a group has: `tidemill replay` is `tidemill events replay`. Undefined if none has it. */
-async function elsewhere({
-	code,
-	message,
-}: CommanderError): Promise<string | undefined> {
-	const [, word] = /unknown command '(.+?)'/.exec(message) ?? [];
+/**
+ * Where an unknown command is: `tidemill replay` is `tidemill events replay`, and what kubectl does as well is there alone. Undefined
+ * if there is none.
+ */
+async function elsewhere(
+	{ code, message }: CommanderError,
+	args: readonly string[],
+): Promise<string | undefined> {
+	const [, word = ""] = /unknown command '(.+?)'/.exec(message) ?? [];
 	if (code !== "commander.unknownCommand") return undefined;
+	if (["get", "describe", "wait"].includes(word) && !args.includes("events"))
+		return `kubectl does that: ${kubectlCommand(word, args)}\n`;
 	const program = createProgram() as CommandUnknownOpts;
 	const found: string[] = [];
 	for (const group of program.commands) {
@@ -105,6 +115,16 @@ async function elsewhere({
 	return found.length === 0
 		? undefined
 		: `There is: ${found.join(", ")}. See: ${found[0]} --help\n`;
+}
+
+/** The groups of resources have the names that kubectl has, but for a hyphen. */
+function kubectlCommand(verb: string, args: readonly string[]): string {
+	const words = args
+		.filter((word) => word !== verb)
+		.map((word) => word.replace(/^tracking-plan/, "trackingplan"));
+	const isSaid = verb !== "wait" || words.some((word) => /^--for/.test(word));
+	const all = [verb, ...words, ...(isSaid ? [] : ["--for=condition=Ready"])];
+	return `kubectl ${all.map(shellWord).join(" ")}`;
 }
 
 function write(path: string, message: string, help: string): void {

@@ -63,10 +63,6 @@ const groups: Record<
 			"show where an event is, from its receipt to the tables; it asks the REST API (TIDEMILL_API_URL)",
 		load: () => import("../events/trace.ts"),
 	},
-	get: {
-		about: "list resources, or print one: tidemill get pipelines",
-		load: () => import("../get.ts"),
-	},
 	logs: {
 		about:
 			"print the log of a run, of a pipeline's newest one, or of an operation",
@@ -146,7 +142,7 @@ export function createProgram(): Command {
 
 /** Defines the commands of a group, such as `tidemill sources list`. */
 export async function loadGroup(group: CommandGroup): Promise<void> {
-	// `sources get` isn't the group `get`.
+	// `sources list` isn't a group.
 	if (group.parent?.parent) return;
 	const found = groups[group.name()];
 	if (!found || group.commands.length > 0) return;

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
@@ -37,6 +37,17 @@ async function ofExample(name: string, text: string): Promise<Provider> {
 		...(needsSecret && { secret: about.join(" ") }),
 		paste: `the provider's settings: ${page}`,
 	};
+}
+
+/** All of them, also those of examples/senders. */
+export function providerNames(): string[] {
+	const folder = examplesFolder(import.meta.dirname);
+	const files = folder ? readdirSync(folder) : [];
+	const examples = files.filter((file) => file.endsWith(".yaml"));
+	return [
+		...Object.keys(providers),
+		...examples.map((file) => file.replace(/\.yaml$/, "")),
+	];
 }
 
 /** The folder beside the code, or above it. */

@@ -53,15 +53,31 @@ export async function writeSecret(
 	{ client, namespace }: Cluster,
 	{ name, key }: { name: string; key: string },
 	value: string,
-	{ replace = false } = {},
+	{
+		replace = false,
+		data: others = {},
+		annotations = {},
+	}: {
+		replace?: boolean;
+		data?: Record<string, string>;
+		annotations?: Record<string, string>;
+	} = {},
 ): Promise<void> {
 	const labels = { [label.use]: "true" };
-	const data = { [key]: Buffer.from(value).toString("base64") };
+	const data = Object.fromEntries(
+		Object.entries({ ...others, [key]: value }).map(([key, value]) => [
+			key,
+			Buffer.from(value).toString("base64"),
+		]),
+	);
 	const options = { fieldManager: "tidemill" };
 	try {
 		await client.create<Secret>(
 			kinds.secret,
-			{ metadata: { name, namespace, labels }, type: "Opaque", data },
+			{
+				metadata: { name, namespace, labels, annotations },
+				...{ type: "Opaque", data },
+			},
 			options,
 		);
 	} catch (error) {

@@ -43,7 +43,7 @@ test("a dry run prints what people keep in Git, without the cluster's defaults",
 		{ ...JSON.parse(body), status: {} },
 	]);
 	const { stdout } = await tidemill(
-		...["sources", "create", "shop", "--display-name=Shop", ...args],
+		...["sources", "create", "shop", "--set=displayName=Shop", ...args],
 		...["--dry-run", "-o", "yaml"],
 	);
 	expect(stdout).toBe(

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Option } from "@commander-js/extra-typings";
+import { shellWord } from "../../packages/escapes/shell.ts";
 import {
 	type Condition,
 	findCondition,
@@ -14,38 +15,31 @@ import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
 import { rawNumber } from "../../packages/service/exact-json.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
-import type { ClusterOptions } from "../command/group.ts";
+import {
+	type ClusterOptions,
+	type CommandGroup,
+	examples,
+} from "../command/group.ts";
 import { untilInterrupted } from "../command/interrupt.ts";
 import { nameOf, objectsText, print } from "../command/output.ts";
+import { setOption, withFields } from "./fields.ts";
 import { lostUntilMended, ProgressLines } from "./follower.ts";
 
 const readyWaitMs = 60_000;
 
-export const fileOption = new Option(
+const fileOption = new Option(
 	"-f, --file <manifest>",
 	"a manifest in YAML or JSON, in place of the other options; - is standard input",
 );
-/** Of a kind that is created from a manifest alone. */
-export const manifestOption = new Option(
-	"-f, --file <manifest>",
-	"a manifest in YAML or JSON; - is standard input",
-).makeOptionMandatory();
-export const dryRunOption = new Option(
-	"--dry-run",
-	"only let the cluster check it",
-);
-export const readyOption = new Option(
+const dryRunOption = new Option("--dry-run", "only let the cluster check it");
+const readyOption = new Option(
 	"-w, --wait",
 	"wait until it is ready, for a minute at most; the exit code is 1 if it isn't",
 );
-export const createdOption = new Option(
+const createdOption = new Option(
 	"-o, --output <format>",
 	"print the object instead; with --dry-run, the manifest that kubectl apply takes",
 ).choices(["json", "yaml", "name"] as const);
-export const displayNameOption = new Option(
-	"--display-name <text>",
-	"a name for people",
-);
 
 export type ShownResource = KubeObject & {
 	spec?: object;
@@ -54,8 +48,9 @@ export type ShownResource = KubeObject & {
 
 interface Creation {
 	name: string | undefined;
-	/** Undefined if no option says anything about it. */
-	spec: object | undefined;
+	/** What the options say. */
+	spec: object;
+	set?: string[] | undefined;
 	file?: string | undefined;
 	dryRun?: boolean | undefined;
 	wait?: boolean | undefined;
@@ -64,6 +59,33 @@ interface Creation {
 	before?: readonly ShownResource[];
 	/** What is enough for `wait` although it isn't ready. */
 	isEnough?: (seen: ShownResource) => boolean;
+}
+
+/** `create` of a kind, with what every kind's takes. What a kind has beside it comes before. */
+export function defineCreate(group: CommandGroup, description: string) {
+	return group
+		.command("create")
+		.description(description)
+		.argument("[name]")
+		.addOption(setOption)
+		.addOption(fileOption)
+		.addOption(dryRunOption)
+		.addOption(readyOption)
+		.addOption(createdOption);
+}
+
+/** Of a kind that has no options of its own. */
+export function definePlainCreate(
+	group: CommandGroup,
+	kind: ResourceKind<ShownResource>,
+	{ description, example }: { description: string; example: string },
+): void {
+	defineCreate(group, description)
+		.addHelpText(...examples(`tidemill ${group.name()} create ${example}`))
+		.action(async (name, options, command) => {
+			const creation = { name, spec: {}, ...options };
+			await createObject(command.optsWithGlobals(), kind, creation);
+		});
 }
 
 /** Creates an object from a manifest, or from a name and a spec, and prints its name. Returns it as last seen. */
@@ -186,11 +208,11 @@ function namespaceIn(
 
 async function draftOf(
 	kind: ResourceKind<ShownResource>,
-	{ name, spec, file }: Creation,
+	{ name, spec, set, file }: Creation,
 	{ namespace }: ClusterOptions,
 ): Promise<ShownResource> {
 	if (file !== undefined) {
-		if (name !== undefined || spec !== undefined)
+		if (name !== undefined || set || Object.keys(spec).length > 0)
 			throw new UsageError(
 				"--file has the name and all settings; use it alone",
 			);
@@ -199,7 +221,7 @@ async function draftOf(
 	if (name === undefined) throw new UsageError("pass a name, or --file");
 	return {
 		metadata: { name, ...(namespace && { namespace }) },
-		spec: spec ?? {},
+		spec: withFields(kind, spec, set),
 	};
 }
 
@@ -209,15 +231,18 @@ export async function readManifest(
 	file: string,
 ): Promise<ShownResource> {
 	// yaml: reads the manifests that people write. Loaded late, because it costs every other command.
-	const { parse } = await import("yaml");
+	const { parse, parseAllDocuments } = await import("yaml");
 	let manifest: ShownResource | null;
 	try {
-		manifest = parse(
-			file === "-" ? await text(process.stdin) : await readFile(file, "utf8"),
-			exactInteger,
-			{ intAsBigInt: true },
-		);
+		const content =
+			file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+		if (parseAllDocuments(content).length > 1)
+			throw new CommandError(
+				`${file} has several documents. Create them all with: kubectl apply -f ${shellWord(file)}`,
+			);
+		manifest = parse(content, exactInteger, { intAsBigInt: true });
 	} catch (error) {
+		if (error instanceof CommandError) throw error;
 		throw new CommandError(`cannot read ${file}: ${(error as Error).message}`);
 	}
 	if (manifest?.kind !== kind || !manifest.spec)

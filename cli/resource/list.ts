@@ -28,16 +28,14 @@ export async function printObjects(
 	listing: {
 		kind: ResourceKind<KubeObject>;
 		format: OutputFormat;
-		/** Only this object. Throws as the client does if there is none. */
-		name?: string;
 		allNamespaces?: boolean | undefined;
 		selector?: string | undefined;
 		newestFirst?: boolean | undefined;
 	},
 ): Promise<void> {
 	const { client, namespace } = cluster;
-	const { kind, format, name, allNamespaces, selector } = listing;
-	const path = resourcePath(kind, allNamespaces ? undefined : namespace, name);
+	const { kind, format, allNamespaces, selector } = listing;
+	const path = resourcePath(kind, allNamespaces ? undefined : namespace);
 	const isEmpty = async () => {
 		if (!allNamespaces) await requireNamespace(cluster);
 		const which = selector === undefined ? "" : ` with the labels ${selector}`;
@@ -51,10 +49,9 @@ export async function printObjects(
 		listing.newestFirst ? rows.sort(byAge(objectOf)) : rows;
 	if (!isTable) {
 		const objects = pages.flatMap((page) => itemsOf(page, kind));
-		const asList = name === undefined;
 		if (objects.length === 0) await isEmpty();
 		const sorted = newestFirst(objects, (object) => object);
-		print(await objectsText(sorted, format, { asList }));
+		print(await objectsText(sorted, format, { asList: true }));
 		return;
 	}
 	const tables = pages as TablePage[];
@@ -106,11 +103,9 @@ async function readPages(
 
 /** The items of a List have no kind of their own. */
 function itemsOf(page: unknown, kind: ResourceKind<KubeObject>): KubeObject[] {
-	const { items } = page as { items?: KubeObject[] };
+	const { items } = page as { items: KubeObject[] };
 	const apiVersion = `${kind.group}/${kind.version}`;
-	return items
-		? items.map((item) => ({ apiVersion, kind: kind.kind, ...item }))
-		: [page as KubeObject];
+	return items.map((item) => ({ apiVersion, kind: kind.kind, ...item }));
 }
 
 function byAge<T>(objectOf: (row: T) => KubeObject) {

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
 import { inProcess } from "../../test/support/cli/in-process.ts";
@@ -17,31 +18,47 @@ const kinds: Record<string, string> = {
 };
 
 test.each([
-	[["sources", "describe", "x"], "GET sources/x", /^Name: +x\n/],
+	[
+		["sources", "edit", "x", "--set=displayName=X"],
+		"PATCH sources/x",
+		"source/x changed\n",
+	],
 	[["sources", "delete", "x"], "DELETE sources/x", "source/x deleted\n"],
 	[["sources", "suspend", "x"], "PATCH sources/x", "source/x suspended\n"],
 	[["sources", "resume", "x"], "PATCH sources/x", "source/x resumed\n"],
 	[["destinations", "list", "-o=name"], "GET destinations", "destination/x\n"],
-	[["destinations", "get", "x", "-o=name"], "GET destinations/x", /x\n$/],
-	[["destinations", "describe", "x"], "GET destinations/x", /^Name: +x\n/],
+	[
+		["destinations", "edit", "x", "--set=displayName=X"],
+		"PATCH destinations/x",
+		/changed\n$/,
+	],
 	[["destinations", "delete", "x"], "DELETE destinations/x", / deleted\n$/],
 	[["pipelines", "list", "-o=name"], "GET pipelines", "pipeline/x\n"],
-	[["pipelines", "describe", "x"], "GET pipelines/x", /^Name: +x\n/],
+	[
+		["pipelines", "edit", "x", "--set=table.name=y"],
+		"PATCH pipelines/x",
+		/changed\n$/,
+	],
 	[["pipelines", "resume", "x"], "PATCH pipelines/x", "pipeline/x resumed\n"],
-	[["runs", "get", "x", "-o=name"], "GET runs/x", "run/x\n"],
-	[["runs", "describe", "x"], "GET runs/x", /^Name: +x\n/],
+	[["runs", "edit", "x", "--set=cancel=true"], "PATCH runs/x", /changed\n$/],
 	[["runs", "delete", "x"], "DELETE runs/x", "run/x deleted\n"],
 	[["runs", "create", "x"], "POST runs", /^x-\w+\n$/],
-	[["tracking-plans", "get", "x", "-o=name"], "GET trackingplans/x", /x\n$/],
-	[["tracking-plans", "describe", "x"], "GET trackingplans/x", /^Name: +x\n/],
+	[
+		["tracking-plans", "edit", "x", "--set=onUnplannedEvent=Allow"],
+		"PATCH trackingplans/x",
+		/changed\n$/,
+	],
 	[["tracking-plans", "delete", "x"], "DELETE trackingplans/x", / deleted\n$/],
 	[
 		["tracking-plans", "create", "-f", "TrackingPlan"],
 		"POST trackingplans",
 		"trackingplan/x created\n",
 	],
-	[["operations", "get", "x", "-o=name"], "GET operations/x", "operation/x\n"],
-	[["operations", "describe", "x"], "GET operations/x", /^Name: +x\n/],
+	[
+		["operations", "edit", "x", "--set=cancel=true"],
+		"PATCH operations/x",
+		/changed\n$/,
+	],
 	[["operations", "delete", "x"], "DELETE operations/x", / deleted\n$/],
 	[
 		["operations", "create", "-f", "Operation"],
@@ -57,6 +74,7 @@ test.each([
 		if (!path.startsWith(group) || !kind) return [200, { items: [] }];
 		if (method === "POST") return [201, { kind, ...JSON.parse(body) }];
 		const object = objectOf(kind);
+		if (line.includes("fieldSelector")) return [200, { items: [] }];
 		return [200, name ? object : { metadata: {}, items: [object] }];
 	});
 	for (const kind of ["TrackingPlan", "Operation"])
@@ -84,4 +102,56 @@ function objectOf(kind: string) {
 		spec: {},
 		status: { completionTime: "2026-03-01T00:00:00Z", log: "kept\n" },
 	};
+}
+
+test("delete refuses what others use and names them, unless --force", async () => {
+	const deleted: string[] = [];
+	const { args } = await apiserver((line) => {
+		const [method, path = ""] = line.split(" ");
+		if (method === "DELETE") deleted.push(path);
+		if (path.includes("fieldSelector=spec.sourceRef.name%3Dx"))
+			return [200, { items: [objectOf("Pipeline")] }];
+		return [
+			200,
+			path.endsWith("/sources/x") ? objectOf("Source") : { items: [] },
+		];
+	});
+	const refused = await inProcess("sources", "delete", "x", ...args);
+	expect(refused).toMatchObject({
+		exitCode: 1,
+		stderr: expect.stringContaining(
+			'source/x is used by the pipelines "x". Delete or change them first, or repeat the command with --force.',
+		),
+	});
+	expect(deleted).toEqual([]);
+	const forced = await inProcess("sources", "delete", "x", "--force", ...args);
+	expect(forced).toMatchObject({ exitCode: 0, stdout: "source/x deleted\n" });
+	expect(deleted).toHaveLength(1);
+});
+
+test("delete asks in a terminal, unless --yes", async () => {
+	const { asked, args } = await apiserver((line) => [
+		200,
+		line.includes("/operations/x") ? objectOf("Operation") : { items: [] },
+	]);
+	const kept = await answering("n", "operations", "delete", "x", ...args);
+	expect(kept.stderr).toContain("Nothing is deleted.\n");
+	expect(asked.filter((line) => line.startsWith("DELETE"))).toEqual([]);
+	const gone = await answering("y", "operations", "delete", "x", ...args);
+	expect(gone.stdout).toBe("operation/x deleted\n");
+	const yes = ["operations", "delete", "x", "--yes", ...args];
+	expect((await answering("n", ...yes)).stdout).toContain("deleted");
+});
+
+/** Carries out a command whose terminal answers so. */
+async function answering(answer: string, ...command: string[]) {
+	const before = Object.getOwnPropertyDescriptor(process, "stdin")!;
+	const stdin = Object.assign(new PassThrough(), { isTTY: true });
+	stdin.write(`${answer}\n`);
+	Object.defineProperty(process, "stdin", { ...before, get: () => stdin });
+	try {
+		return await inProcess(...command);
+	} finally {
+		Object.defineProperty(process, "stdin", before);
+	}
 }

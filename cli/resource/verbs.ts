@@ -9,19 +9,19 @@ import {
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { untilInterrupted } from "../command/interrupt.ts";
-import { nameOf, outputOption, print } from "../command/output.ts";
-import { description } from "./description.ts";
+import { nameOf, outputOption, print, remark } from "../command/output.ts";
+import { ask } from "../command/question.ts";
+import { defineEdit } from "./edit.ts";
 import { printObjects } from "./list.ts";
 
-/** Defines what every resource has: list, get, describe and delete. */
+/** Defines what every resource has beside `create`: list, edit and delete. kubectl gets and describes. */
 export function defineVerbs(
 	group: CommandGroup,
 	kind: ResourceKind<KubeObject>,
 	{ about = "", newestFirst = false } = {},
 ): void {
-	const [one, many] = wordsOf(kind);
+	const [, many] = wordsOf(kind);
 	const noun = group.name();
-	const name = `<${one.replace(" ", "-")}>`;
 	group
 		.command("list")
 		.description(
@@ -44,35 +44,17 @@ export function defineVerbs(
 				...options,
 			}),
 		);
-	group
-		.command("get")
-		.description(`Print one ${one}.`)
-		.argument(name)
-		.addOption(outputOption)
-		.addHelpText(...examples(`tidemill ${noun} get example -o yaml`))
-		.action(async (name, { output: format }, command) => {
-			const cluster = await chooseCluster(command.optsWithGlobals());
-			await requireObject(cluster, kind, name);
-			await printObjects(cluster, { kind, format, name });
-		});
-	group
-		.command("describe")
-		.description(
-			`Show the settings and the state of one ${one}, and what Kubernetes recorded about it.`,
-		)
-		.argument(name)
-		.addHelpText(...examples(`tidemill ${noun} describe example`))
-		.action(async (name, _, command) => {
-			const cluster = await chooseCluster(command.optsWithGlobals());
-			const object = await requireObject(cluster, kind, name);
-			print(await description(cluster, object, Date.now()));
-		});
+	defineEdit(group, kind);
 	group
 		.command("delete")
 		.alias("rm")
-		.description(`Delete ${many}.`)
+		.description(
+			`Delete ${many}. One that other resources use is refused, and they are named.`,
+		)
 		.argument(`<names...>`, `the ${many}`)
 		.option("--ignore-not-found", "succeed if there is none of that name")
+		.option("--force", "also what other resources use")
+		.option("-y, --yes", "don't ask first, as in a terminal it does")
 		.option("-w, --wait", "wait until it is gone")
 		.addHelpText(...examples(`tidemill ${noun} delete example`))
 		.action(async (names, options, command) => {
@@ -82,22 +64,48 @@ export function defineVerbs(
 		});
 }
 
+interface Deletion {
+	ignoreNotFound?: boolean | undefined;
+	wait?: boolean | undefined;
+	force?: boolean | undefined;
+	yes?: boolean | undefined;
+}
+
 async function deleteObject(
 	cluster: Cluster,
 	kind: ResourceKind<KubeObject>,
 	name: string,
-	{
-		ignoreNotFound,
-		wait,
-	}: { ignoreNotFound?: boolean | undefined; wait?: boolean | undefined },
+	{ ignoreNotFound, wait, force, yes }: Deletion,
 ): Promise<void> {
 	const { client, namespace } = cluster;
 	const found = ignoreNotFound
 		? await client.get(kind, name, namespace)
 		: await requireObject(cluster, kind, name);
 	if (!found) return;
+	// Loaded late: it knows all warehouses.
+	const [{ apiResources }, { releaseFromUsers, usersOf }] = await Promise.all([
+		import("../../api/resources/api-resource.ts"),
+		import("../../api/resources/usage.ts"),
+	]);
+	const { users = [] } =
+		apiResources.find((one) => one.kind.kind === kind.kind) ?? {};
+	const used = force
+		? undefined
+		: await usersOf(client, users, { name, namespace });
+	if (used !== undefined)
+		throw new CommandError(
+			`${nameOf(found)} is used by ${used}. Delete or change them first, or repeat the command with --force.`,
+		);
+	if (!yes && process.stdin.isTTY) {
+		const answer = await ask(
+			`Delete ${nameOf(found)} in namespace ${namespace}? (y/N) `,
+		);
+		if (!/^y(es)?$/i.test(answer)) return remark("Nothing is deleted.\n");
+	}
 	const { uid } = found.metadata;
 	await client.delete(kind, name, namespace, { uid });
+	if (force)
+		await releaseFromUsers(client, kind, found, { fieldManager: "tidemill" });
 	if (wait) {
 		const left = await untilInterrupted(
 			`The deletion of ${nameOf(found)} continues. Wait for it again: kubectl wait --for=delete ${nameOf(found)} -n ${namespace}`,

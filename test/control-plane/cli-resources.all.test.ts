@@ -23,6 +23,7 @@ import {
 } from "../../crds/generated/types.ts";
 import { KubeClient } from "../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import type { KubeObject } from "../../packages/kube/resource.ts";
 import { inProcess } from "../support/cli/in-process.ts";
 import { newAccount } from "../support/fixtures/control-plane/api-fixture.ts";
 
@@ -54,10 +55,10 @@ const operation = {
 };
 
 test.each([
-	["sources", ["example", "--display-name", "Shop"], "source", sourceKind],
+	["sources", ["example", "--set", "suspend=true"], "source", sourceKind],
 	[
 		"destinations",
-		["example", "--duckdb", "a.duckdb", "--claim", "a"],
+		["example", "--duckdb=a.duckdb", "--set=duckDB.volumeClaimName=a"],
 		"destination",
 		destinationKind,
 	],
@@ -70,7 +71,7 @@ test.each([
 	["tracking-plans", plan, "trackingplan", trackingPlanKind],
 	["operations", operation, "operation", operationKind],
 ] as const)(
-	"%s are created, listed, printed, described and deleted",
+	"%s are created, listed, changed and deleted",
 	async (noun, settings, word, kind) => {
 		const args = Array.isArray(settings)
 			? settings
@@ -105,18 +106,28 @@ test.each([
 		expect(everywhere.stdout).toMatch(new RegExp(`^${account} +example `, "m"));
 
 		const stored = await admin.get(kind, "example", account);
-		const { stdout: yaml } = await tidemill(noun, "get", "example", "-o=yaml");
+		const { stdout: yaml } = await tidemill(noun, "list", "-o=yaml");
 		const { managedFields: _, ...metadata } = stored!.metadata;
-		expect(parse(yaml)).toEqual({ ...stored, metadata });
-		const described = (await tidemill(noun, "describe", "example")).stdout;
-		expect(described).toMatch(/^Name: +example$/m);
-		expect(described).toMatch(/^Spec:\n {2}\w+/m);
-		expect(described).toMatch(/^Events:\n {2}none$/m);
+		expect(parse(yaml).items).toEqual([{ ...stored, metadata }]);
+
+		vi.stubEnv(
+			"KUBE_EDITOR",
+			"sed -i 's/^spec:$/spec:\\n  displayName: Ours/'",
+		);
+		const edited = await tidemill(noun, "edit", "example");
+		vi.unstubAllEnvs();
+		expect(edited).toEqual(said(`${word}/example changed\n`));
+		const changed = await admin.get<KubeObject & { spec: object }>(
+			kind,
+			"example",
+			account,
+		);
+		expect(changed!.spec).toMatchObject({ displayName: "Ours" });
 
 		const deleted = await tidemill(noun, "delete", "example", "--wait");
 		expect(deleted).toEqual(said(`${word}/example deleted\n`));
 		const missing = `there is no ${word.replace("trackingplan", "tracking plan")} "example" in namespace ${account}`;
-		for (const verb of ["get", "describe", "delete"])
+		for (const verb of ["edit", "delete"])
 			expect(await tidemill(noun, verb, "example")).toMatchObject({
 				exitCode: 1,
 				stderr: expect.stringContaining(missing),
@@ -198,11 +209,10 @@ test("a namespace that doesn't exist is no empty list", async () => {
 	const missing = `${account}x`;
 	for (const command of [
 		["sources", "ls"],
-		["sources", "get", "a"],
+		["sources", "edit", "a"],
 		["pipelines", "list", "--json"],
 		["tokens", "list"],
 		["tokens", "revoke", "a"],
-		["get", "runs"],
 		["logs", "a"],
 		["pipelines", "run", "a"],
 	])
@@ -224,10 +234,9 @@ test("a name with a typo brings to mind the one that was meant", async () => {
 	await newSource("payments");
 	await newPipeline("payments");
 	for (const command of [
-		["sources", "get", "paymnets"],
+		["sources", "edit", "paymnets"],
 		["sources", "suspend", "payment"],
 		["pipelines", "run", "paymets"],
-		["get", "source/paymnts"],
 		["logs", "paymnets"],
 		["pipelines", "delete", "Payments"],
 	])
@@ -236,13 +245,8 @@ test("a name with a typo brings to mind the one that was meant", async () => {
 		);
 });
 
-test("get and logs stand at the top, too", async () => {
+test("logs stands at the top, too", async () => {
 	await newPipeline("toplevel");
-	expect(await tidemill("get", "wpl/toplevel", "-o=name")).toEqual(
-		said("pipeline/toplevel\n"),
-	);
-	const { stdout } = await tidemill("get", "pipelines", "toplevel", "--json");
-	expect(JSON.parse(stdout).kind).toBe("Pipeline");
 	expect((await tidemill("logs", "toplevel")).stderr).toContain(
 		'the pipeline "toplevel" has no run yet',
 	);
@@ -415,8 +419,8 @@ test("dbt sources prints the tables of a namespace, by destination, for a dbt pr
 		"lake",
 		"--duckdb",
 		"a/lake.duckdb",
-		"--claim",
-		"a",
+		"--set",
+		"duckDB.volumeClaimName=a",
 	);
 	await own(
 		"destinations",
@@ -424,8 +428,8 @@ test("dbt sources prints the tables of a namespace, by destination, for a dbt pr
 		"other",
 		"--duckdb",
 		"b.duckdb",
-		"--claim",
-		"b",
+		"--set",
+		"duckDB.volumeClaimName=b",
 	);
 	for (const [name, ...more] of [
 		[
@@ -434,7 +438,12 @@ test("dbt sources prints the tables of a namespace, by destination, for a dbt pr
 			"--every=1h",
 			"--body-column=amount=/amount:Integer",
 		],
-		["late-orders", "--destination=other", "--quarantine", "--rejected-values"],
+		[
+			"late-orders",
+			"--destination=other",
+			"--set=table.quarantine=true",
+			"--set=table.rejectedValues=true",
+		],
 	] as const)
 		await own("pipelines", "create", name, "--source=shop", ...more);
 	const printed = await own("dbt", "sources");

@@ -104,7 +104,7 @@ async function machineOf(local: LocalMode, node: string) {
 
 const createSource = `echo ${secret} | tidemill sources create pay --provider stripe --secret-stdin --wait`;
 const createPipeline =
-	"tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --columns EventID,date --wait > /dev/null";
+	"tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --set table.columns=EventID,Date --wait > /dev/null";
 const runPipeline = "tidemill pipelines run payments --wait";
 
 /** Stripe's own library signs. Returns the event's id. */
@@ -147,10 +147,10 @@ ${createPipeline}`);
 		expect(
 			await tidemill(`tidemill events get pay ${eventID} --body`),
 		).toContain("eur");
-		expect(await tidemill("kubectl-tidemill get pipelines -o name")).toBe(
+		expect(await tidemill("kubectl-tidemill pipelines list -o name")).toBe(
 			"pipeline/payments\n",
 		);
-		expect(await tidemill("kubectl_complete-tidemill pipelines get pay")).toBe(
+		expect(await tidemill("kubectl_complete-tidemill pipelines edit pay")).toBe(
 			"payments\n:4\n",
 		);
 		// The descriptions of providers are files of the package.
@@ -183,7 +183,7 @@ test.runIf(hasPostgres)(
 		].map((key) => Buffer.from(data![key]!, "base64").toString());
 		const said = await tidemill(`
 ${createSource}
-tidemill destinations create lake --postgres ${host}:${port} --postgres-secret postgres --ssl-mode disable --wait > /dev/null
+tidemill destinations create lake --postgres "postgres://${host}:${port}?sslmode=disable" --secret-ref postgres --wait > /dev/null
 ${createPipeline}`);
 		const eventID = await pay(said.split("\n")[1]!);
 		await tidemill(runPipeline);

@@ -176,7 +176,7 @@ test.skipIf(!hasPostgres)("tidemill sql says how to ask Postgres", async () => {
 	await shell(`
 		kubectl delete secret postgres --ignore-not-found
 		kubectl get secret postgres --namespace default --output json | jq '{ apiVersion, kind, type, data, metadata: (.metadata | { name, labels, annotations }) }' | kubectl create -f -
-		tidemill destinations create analytics --postgres "$PGHOST:$PGPORT" --postgres-database "$PGDATABASE" --postgres-secret postgres --ssl-mode disable --wait`);
+		tidemill destinations create analytics --postgres "postgres://$PGHOST:$PGPORT/$PGDATABASE?sslmode=disable" --secret-ref postgres --wait`);
 	expect(await run(documented("docs/postgres.md#query-it sh"))).toContain(
 		"'--command=select count(*) from orders'",
 	);

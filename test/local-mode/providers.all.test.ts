@@ -123,7 +123,7 @@ test("four commands lead from a provider's SDK to a row", async () => {
 	const commands = `
 tidemill sources create pay --provider stripe --secret-stdin --wait < "$0/secret" > "$0/said"
 tidemill destinations create lake --duckdb lake.duckdb --wait
-tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --columns EventID,date --wait`;
+tidemill pipelines create payments --source pay --destination lake --every 15m --body-column amount=/data/object/amount:integer --set table.columns=EventID,Date --wait`;
 	await local.run("bash", "-euc", commands, folder);
 	const said = readFileSync(join(folder, "said"), "utf8").trim().split("\n");
 	expect(said[0]).toBe("source/pay created");

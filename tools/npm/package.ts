@@ -45,6 +45,9 @@ export async function writePackage(folder: string): Promise<void> {
 	// `--provider paddle` reads them.
 	for (const file of globSync(join(root, "examples/senders/*.yaml")))
 		cpSync(file, join(folder, "examples/senders", basename(file)));
+	// `--set` knows the fields by them.
+	for (const file of globSync(join(root, "charts/tidemill/files/crds/*.yaml")))
+		cpSync(file, join(folder, "dist/crds", basename(file)));
 	writeFileSync(
 		join(folder, "package.json"),
 		`${JSON.stringify(await descriptionOf(), null, "\t")}\n`,

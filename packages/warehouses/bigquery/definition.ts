@@ -206,38 +206,20 @@ export const definition = {
 			"must be a URL such as https://bigquery.example.com",
 	},
 	cli: {
-		options: [
-			["--bigquery <project.dataset>", "a dataset of BigQuery"],
-			["--location <name>", "where the dataset is, such as EU"],
-			["--create-dataset", "create the dataset if it doesn't exist"],
-			[
-				"--credentials <secret>",
-				"the Secret whose key `key.json` is the key of a Google service account",
-			],
-		],
-		example: "--bigquery acme-data.events --location EU --wait",
-		specOf({ bigquery, location, createDataset, credentials }) {
+		flags: "--bigquery <project.dataset>",
+		about: "a dataset of BigQuery",
+		example:
+			"--bigquery acme-data.events --set bigQuery.location=EU --secret-file key.json",
+		specOf(word) {
 			// A project of a domain has dots, too: example.com:acme-data.
-			const [, projectId, dataset] =
-				/^(.+)\.([^.]+)$/.exec(String(bigquery)) ?? [];
-			if (projectId === undefined || dataset === undefined)
-				return `--bigquery is "${bigquery}", but must be a project and a dataset, such as acme-data.events`;
-			return {
-				projectId,
-				dataset,
-				createDataset: createDataset === true,
-				...(location && { location: String(location) }),
-				...(credentials && {
-					credentials: {
-						secretRef: { name: String(credentials), key: "key.json" },
-					},
-				}),
-			};
+			const [, projectId, dataset] = /^(.+)\.([^.]+)$/.exec(word) ?? [];
+			return projectId === undefined || dataset === undefined
+				? `--bigquery is "${word}", but must be a project and a dataset, such as acme-data.events`
+				: { projectId, dataset };
 		},
-		init: {
-			answer: "a project and dataset of BigQuery such as acme.events",
-			option: "bigquery",
-		},
+		answer: "a project and dataset of BigQuery such as acme.events",
+		answers: /^(?!.*\.duckdb$)[^/]*$/,
+		secretKey: "key.json",
 	},
 	form: {
 		title: "a dataset",

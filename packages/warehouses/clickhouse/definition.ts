@@ -158,28 +158,21 @@ export const definition = {
 		};
 	},
 	cli: {
-		options: [
-			[
-				"--clickhouse <url>",
-				"the HTTP interface of a ClickHouse server, such as https://clickhouse.example.com:8443",
-			],
-			["--database <name>", "the database of the ClickHouse server"],
-			[
-				"--user-secret <secret>",
-				"the Secret with the keys `username` and `password`, which says where they may go (tidemill.dev/hosts)",
-			],
-		],
+		flags: "--clickhouse <url>",
+		about:
+			"the HTTP interface of a ClickHouse server and a database, such as https://clickhouse.example.com:8443/analytics",
 		example:
-			"--clickhouse https://clickhouse.example.com:8443 --database analytics --user-secret clickhouse --wait",
-		specOf({ clickhouse, database, userSecret }) {
-			if (!database || !userSecret)
-				return "--clickhouse needs --database and --user-secret";
-			return {
-				url: String(clickhouse),
-				database: String(database),
-				credentials: { secretRef: { name: String(userSecret) } },
-			};
+			"--clickhouse https://clickhouse.example.com:8443/analytics --secret-ref clickhouse",
+		specOf(word) {
+			const { origin, pathname = "" } = URL.parse(word) ?? {};
+			const [, database] = /^\/([^/]+)$/.exec(pathname) ?? [];
+			return origin === undefined || database === undefined
+				? `--clickhouse is "${word}", but must be an address and a database, such as https://clickhouse.example.com:8443/analytics`
+				: { url: origin, database: decodeURIComponent(database) };
 		},
+		answer:
+			"a ClickHouse server such as https://clickhouse.example.com:8443/analytics",
+		answers: /^https?:/,
 	},
 	form: {
 		title: "a database, version 24.8 or newer",

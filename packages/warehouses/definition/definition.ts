@@ -79,22 +79,19 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	patternWords?: Readonly<Record<string, string>>;
 	/** How a person asks its server; absent where there is none. */
 	client?(spec: Spec): WarehouseClient;
-	/** Of `tidemill destinations create`. */
+	/** Of `tidemill destinations create` and `tidemill init`. */
 	cli: {
-		/** The first chooses the type; the others are for it alone. */
-		options: readonly [flags: string, description: string][];
+		/** The option that chooses the type, and the warehouse in one word. */
+		flags: string;
+		about: string;
 		example: string;
-		/** @param values By the options' names in camel case. The result is a text if they are wrong: the reason. */
-		specOf(values: CliValues): Spec | string;
-		/** How `tidemill init` asks for one; absent if it doesn't. */
-		init?: {
-			/** What to type, such as `the name of a DuckDB file`. */
-			answer: string;
-			/** How such an answer ends; absent for every answer that no other type has. */
-			ending?: string;
-			/** The option that takes the answer, in camel case. */
-			option: string;
-		};
+		/** The spec by that word, without its credentials. The result is a text if the word is wrong: the reason. */
+		specOf(word: string): Partial<Spec> | string;
+		/** What people type in `init`, such as `the name of a DuckDB file`, and what such an answer looks like. */
+		answer: string;
+		answers: RegExp;
+		/** The key of a Secret with the credentials, if it is one for all of them. */
+		secretKey?: string;
 	};
 	/** Of the console. */
 	form: WarehouseForm<Spec>;
@@ -122,8 +119,6 @@ export function addressPart(text: string): string {
 		(character) => `%${character.charCodeAt(0).toString(16)}`,
 	);
 }
-
-export type CliValues = Readonly<Record<string, string | true | undefined>>;
 
 /** One value of a Secret, and how a Job gets it. */
 export interface SecretUse {

@@ -53,20 +53,12 @@ export const definition = {
 	}),
 
 	cli: {
-		options: [
-			["--duckdb <path>", "the path of a DuckDB file on its volume"],
-			["--claim <name>", "the PersistentVolumeClaim with the DuckDB file"],
-		],
-		example: "--duckdb lake.duckdb --claim lake",
-		specOf: ({ duckdb, claim }) => ({
-			path: String(duckdb),
-			...(claim && { volumeClaimName: String(claim) }),
-		}),
-		init: {
-			answer: "the name of a DuckDB file",
-			ending: ".duckdb",
-			option: "duckdb",
-		},
+		flags: "--duckdb <path>",
+		about: "the path of a DuckDB file on its volume",
+		example: "--duckdb lake.duckdb --set duckDB.volumeClaimName=lake",
+		specOf: (path) => ({ path }),
+		answer: "the name of a DuckDB file",
+		answers: /\.duckdb$/,
 	},
 	form: {
 		title: "a file on a volume",

@@ -254,39 +254,31 @@ export const definition = {
 		};
 	},
 	cli: {
-		options: [
-			["--postgres <host>", "a Postgres server, such as db.example.com"],
-			["--postgres-database <name>", "the database of the Postgres server"],
-			["--schema <name>", "the schema that holds the tables; else public"],
-			[
-				"--postgres-secret <secret>",
-				"the Secret with the keys `username` and `password`, which says where they may go (tidemill.dev/hosts)",
-			],
-			[
-				"--ssl-mode <mode>",
-				"verify-full, verify-ca, require or disable; else verify-full",
-			],
-		],
+		flags: "--postgres <address>",
+		about:
+			"a Postgres server and a database, such as postgres://db.example.com/analytics",
 		example:
-			"--postgres db.example.com --postgres-database analytics --postgres-secret postgres --wait",
-		specOf({ postgres, postgresDatabase, schema, postgresSecret, sslMode }) {
+			"--postgres postgres://db.example.com/analytics --secret-ref postgres",
+		specOf(word) {
+			const url = URL.parse(
+				/^postgres(ql)?:/.test(word) ? word : `postgres://${word}`,
+			);
+			const sslMode = url?.searchParams.get("sslmode") ?? undefined;
 			const mode = sslModes.find((one) => one === sslMode);
+			if (!url?.hostname)
+				return `--postgres is "${word}", but must be an address such as postgres://db.example.com:5432/analytics`;
 			if (sslMode !== undefined && !mode)
-				return `--ssl-mode is "${sslMode}". It must be verify-full, which checks whose server it is, verify-ca or require; or disable, for a server on the loopback`;
-			if (!postgresSecret) return "--postgres needs --postgres-secret";
-			const [, host, port] =
-				/^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/
-					.exec(String(postgres))
-					?.filter((part, index) => index === 0 || part !== undefined) ?? [];
+				return `sslmode of --postgres is "${sslMode}". It must be verify-full, which checks whose server it is, verify-ca or require; or disable, for a server on the loopback`;
+			const database = decodeURIComponent(url.pathname.slice(1));
 			return {
-				host: host ?? String(postgres),
-				...(port && { port: Number(port) }),
-				...(postgresDatabase && { database: String(postgresDatabase) }),
-				...(schema && { schema: String(schema) }),
+				host: url.hostname.replace(/^\[|\]$/g, ""),
+				...(url.port && { port: Number(url.port) }),
+				...(database && { database }),
 				...(mode && { sslMode: mode }),
-				credentials: { secretRef: { name: String(postgresSecret) } },
 			};
 		},
+		answer: "a Postgres server such as postgres://db.example.com/analytics",
+		answers: /^postgres(ql)?:/,
 	},
 	form: {
 		title: "a schema, version 14 or newer",
