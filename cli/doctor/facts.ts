@@ -7,7 +7,10 @@ import {
 } from "../../crds/installation-claims.ts";
 import { TransportError, unless } from "../../packages/kube/client/errors.ts";
 import { isAllowed } from "../../packages/kube/client/self-review.ts";
-import type { Condition } from "../../packages/kube/conditions.ts";
+import {
+	type Condition,
+	findCondition,
+} from "../../packages/kube/conditions.ts";
 import {
 	kinds,
 	type Lease,
@@ -16,6 +19,9 @@ import {
 } from "../../packages/kube/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import { type Cluster, wordsOf } from "../command/cluster.ts";
+import { CommandError, UsageError } from "../command/errors.ts";
+import type { ClusterOptions } from "../command/group.ts";
+import { restApi } from "../command/rest.ts";
 import {
 	claimNamesOf,
 	type FailingPod,
@@ -47,8 +53,25 @@ export interface ClusterFacts {
 	pods: FailingPod[];
 	/** What has no Pod, and should. */
 	podless: PodlessWorkload[];
-	/** Resources of the namespace with a condition that needs somebody. */
-	resources: { name: string; condition: Condition }[];
+	/** Resources of the namespace with a condition that needs somebody; without one, its operator hasn't looked at it. */
+	resources: TroubledResource[];
+	/** Undefined if no address of it is set. */
+	restApi?: RestApiFacts | undefined;
+}
+
+export interface TroubledResource {
+	kind: string;
+	name: string;
+	/** As kubectl has it, such as `source/shop`. */
+	called: string;
+	condition: Condition | undefined;
+}
+
+/** What the REST API answers to a person's own request, or why it doesn't. */
+export interface RestApiFacts {
+	problem?: string;
+	/** Its clock minus this machine's, in milliseconds. */
+	clockSkewMs?: number;
 }
 
 /** {@link UnservedNamespace.namespace} of an operator that serves all namespaces, by a ClusterRoleBinding. */
@@ -120,11 +143,12 @@ export async function readFacts(
 		if (!(error instanceof TransportError)) throw error;
 		return { ...facts, unreachable: error.message };
 	}
-	const [served, missingRights, leases, installed] = await Promise.all([
+	const [served, missingRights, leases, installed, ofApi] = await Promise.all([
 		readServed(cluster),
 		readMissingRights(cluster, rights),
 		readLeases(cluster),
 		readInstalled(cluster),
+		readRestApi(cluster.options ?? {}),
 	]);
 	return {
 		...facts,
@@ -132,6 +156,7 @@ export async function readFacts(
 		served,
 		missingRights,
 		leases,
+		restApi: ofApi,
 		claims: (leases ?? []).flatMap((lease) => claimsOf(lease) ?? []),
 		resources: (
 			await Promise.all(
@@ -329,12 +354,19 @@ async function readServer({
 	const nowMs = Date.now();
 	let text = "";
 	for await (const chunk of answer.setEncoding("utf8")) text += chunk;
-	const date = Date.parse(answer.headers.date ?? "");
 	return {
 		kubernetes: JSON.parse(text).gitVersion,
-		// The header has whole seconds (RFC 9110 §5.6.7): its middle is the best guess.
-		...(Number.isFinite(date) && { clockSkewMs: date + 500 - nowMs }),
+		...skewOf(answer.headers.date, nowMs),
 	};
+}
+
+/** By the header `Date`, which has whole seconds (RFC 9110 §5.6.7): its middle is the best guess. */
+function skewOf(
+	header: string | null | undefined,
+	nowMs: number,
+): { clockSkewMs?: number } {
+	const date = Date.parse(header ?? "");
+	return Number.isFinite(date) ? { clockSkewMs: date + 500 - nowMs } : {};
 }
 
 async function readServed({ client }: Cluster): Promise<string[]> {
@@ -431,8 +463,23 @@ async function mayCreateJobs(
 	);
 }
 
+async function readRestApi(
+	options: ClusterOptions,
+): Promise<RestApiFacts | undefined> {
+	if (!process.env.TIDEMILL_API_URL) return undefined;
+	try {
+		const answer = await restApi(options).get("/sources", { limit: "1" });
+		await answer.body?.cancel();
+		return skewOf(answer.headers.get("date"), Date.now());
+	} catch (error) {
+		if (error instanceof CommandError || error instanceof UsageError)
+			return { problem: error.message };
+		throw error;
+	}
+}
+
 /**
- * Those whose condition `Ready` or `ValuesFit` is False, Sources that lost events, whose buffer fills or whose events archive leaves
+ * Those whose condition `Ready` isn't True or `ValuesFit` is False, Sources that lost events, whose buffer fills or whose events archive leaves
  * waiting, and Destinations that stop with 0.2.0.
  */
 async function readTroubled(
@@ -440,20 +487,26 @@ async function readTroubled(
 	kind: ResourceKind<KubeObject>,
 ): Promise<ClusterFacts["resources"]> {
 	const list = await ifAllowed(client.list(kind, { namespace }));
-	return (list?.items ?? []).flatMap((object) => {
+	return (list?.items ?? []).flatMap<TroubledResource>((object) => {
 		const { status } = object as { status?: { conditions?: Condition[] } };
+		const { name } = object.metadata;
+		const named = {
+			kind: kind.kind,
+			name: `${wordsOf(kind)[0]} ${name}`,
+			called: `${kind.kind.toLowerCase()}/${name}`,
+		};
+		if (!findCondition(status?.conditions, "Ready"))
+			return [{ ...named, condition: undefined }];
 		return (status?.conditions ?? [])
 			.filter(
 				({ type, status, reason }) =>
-					(["Ready", "ValuesFit"].includes(type) && status === "False") ||
+					(type === "Ready" && status !== "True") ||
+					(type === "ValuesFit" && status === "False") ||
 					(["EventsLost", "BufferFills", "ArchiveLags"].includes(type) &&
 						status === "True") ||
 					reason === "VerifiedUnbound",
 			)
-			.map((condition) => ({
-				name: `${wordsOf(kind)[0]} ${object.metadata.name}`,
-				condition,
-			}));
+			.map((condition) => ({ ...named, condition }));
 	});
 }
 

@@ -21,7 +21,10 @@ const healthy: ClusterFacts = {
 	pods: [],
 	podless: [],
 	resources: [],
+	restApi: { clockSkewMs: 400 },
 };
+
+const shop = { kind: "Source", name: "source shop", called: "source/shop" };
 
 function leaseOfSharedAccount() {
 	const { metadata, spec } = lease("2026-03-01T11:59:55Z");
@@ -109,6 +112,8 @@ test("a healthy installation has no failure", () => {
 	).toEqual([
 		"cluster ok",
 		"clock ok",
+		"REST API ok",
+		"clock of the REST API ok",
 		"resources ok",
 		"rights ok",
 		"operator ok",
@@ -199,7 +204,7 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 		{
 			resources: [
 				{
-					name: "source shop",
+					...shop,
 					condition: {
 						type: "Ready",
 						status: "False",
@@ -211,7 +216,25 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 			],
 		},
 		"Taken. (KeyTaken)",
-		"",
+		'conditions.md, "Source: Ready", KeyTaken. What happened: kubectl describe source/shop -n shop',
+	],
+	[
+		"source shop",
+		{ resources: [{ ...shop, condition: undefined }] },
+		"no operator has looked at it yet",
+		"kubectl describe source/shop -n shop",
+	],
+	[
+		"REST API",
+		{ restApi: { problem: "api.example is unreachable" } },
+		"api.example is unreachable",
+		"tidemill tokens whoami",
+	],
+	[
+		"clock of the REST API",
+		{ restApi: { clockSkewMs: -90_000 } },
+		"the REST API's clock is 90 s behind this machine's",
+		"NTP",
 	],
 ])("%s fails with %j, and says what to do", (check, facts, message, advice) => {
 	const failures = findingsOf(facts).filter(

@@ -5,6 +5,7 @@ import {
 	type ClusterFacts,
 	everywhere,
 	group,
+	type TroubledResource,
 	type UnservedNamespace,
 	version,
 	type WorkloadFacts,
@@ -43,7 +44,8 @@ export function findings(
 		];
 	return [
 		cluster(facts),
-		clock(facts),
+		clock("clock", "the cluster", facts),
+		...restApi(facts),
 		resources(facts, expected),
 		rights(facts, namespace),
 		...operators(facts, nowMs),
@@ -55,9 +57,7 @@ export function findings(
 		...facts.unserved.map(unserved),
 		...facts.pods.map(podFinding),
 		...facts.podless.map(podlessFinding),
-		...facts.resources.map(({ name, condition }) =>
-			failed(name, `${condition.message} (${condition.reason})`),
-		),
+		...facts.resources.map((each) => troubled(each, namespace)),
 	];
 }
 
@@ -73,15 +73,62 @@ function cluster({ kubernetes = "" }: ClusterFacts): DoctorFinding {
 		: ok("cluster", message);
 }
 
-function clock({ clockSkewMs }: ClusterFacts): DoctorFinding {
+function restApi({ restApi }: ClusterFacts): DoctorFinding[] {
+	if (!restApi)
+		return [
+			skipped(
+				"REST API",
+				"TIDEMILL_API_URL isn't set, so stored events and logs of ended runs aren't there",
+			),
+		];
+	const { problem } = restApi;
+	return problem === undefined
+		? [
+				ok("REST API", "it answers you"),
+				clock("clock of the REST API", "the REST API", restApi),
+			]
+		: [
+				failed(
+					"REST API",
+					problem,
+					"As whom you ask, and with which token: tidemill tokens whoami",
+				),
+			];
+}
+
+/** Each with the page that says what its reason means, and what shows the rest. */
+function troubled(
+	{ kind, name, called, condition }: TroubledResource,
+	namespace: string,
+): DoctorFinding {
+	const see = `kubectl describe ${called} -n ${namespace}`;
+	if (!condition)
+		return failed(
+			name,
+			"no operator has looked at it yet",
+			`If it stays so, none serves namespace ${namespace}. See: ${see}`,
+		);
+	const { type, message, reason } = condition;
+	return failed(
+		name,
+		`${message} (${reason})`,
+		`What it means: docs/reference/conditions.md, "${kind}: ${type}", ${reason}. What happened: ${see}`,
+	);
+}
+
+function clock(
+	check: string,
+	whose: string,
+	{ clockSkewMs }: { clockSkewMs?: number },
+): DoctorFinding {
 	if (clockSkewMs === undefined)
-		return skipped("clock", "the cluster's answer has no date");
+		return skipped(check, `${whose}'s answer has no date`);
 	const seconds = Math.round(Math.abs(clockSkewMs) / 1_000);
 	return Math.abs(clockSkewMs) <= maxSkewMs
-		? ok("clock", "this machine and the cluster agree")
+		? ok(check, `this machine and ${whose} agree`)
 		: failed(
-				"clock",
-				`the cluster's clock is ${seconds} s ${clockSkewMs > 0 ? "ahead of" : "behind"} this machine's`,
+				check,
+				`${whose}'s clock is ${seconds} s ${clockSkewMs > 0 ? "ahead of" : "behind"} this machine's`,
 				"Synchronise both by NTP. Dates of events follow the clocks of the cluster's nodes.",
 			);
 }
