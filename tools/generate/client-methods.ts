@@ -10,16 +10,20 @@ export type Parameter = {
 	schema: { type: string; enum?: string[] };
 };
 
-/**
- * The endpoints by their collection. Streams are left out: a method returns one whole answer.
- */
 export function collectionsOf(endpoints: Endpoint[]): Map<string, Endpoint[]> {
-	return Map.groupBy(
-		endpoints.filter(
-			({ produces = "text/plain" }) => produces === "text/plain",
-		),
-		collectionOf,
-	);
+	return Map.groupBy(endpoints, collectionOf);
+}
+
+/** Whether its answer is server-sent events, which a method gives one by one. */
+export function isStream({ produces }: Endpoint): boolean {
+	return produces === "text/event-stream";
+}
+
+/** The method that asks for page after page of a list: `list_events` has `each_event` beside it. Undefined of others. */
+export function eachName(endpoint: Endpoint): string | undefined {
+	const { query = [] } = endpoint;
+	const isPaged = (query as readonly string[]).includes("cursor");
+	return isPaged ? methodName(endpoint).replace(/^list/, "each") : undefined;
 }
 
 /** What a method takes by name. */

@@ -8,6 +8,11 @@ test.each([
 	["from asyncio import shield, sleep", "from time import sleep"],
 	["async def __aexit__(self) -> None:", "def __exit__(self) -> None:"],
 	["await self._http.aclose()", "self._http.close()"],
+	[
+		"async for line in response.aiter_lines():",
+		"for line in response.iter_lines():",
+	],
+	["await answer.aread()", "answer.read()"],
 	["transport: httpx.AsyncBaseTransport", "transport: httpx.BaseTransport"],
 ])("%s becomes %s", (awaiting, waiting) => {
 	expect(synchronousText(awaiting, "a.py").split("\n")[1]).toBe(waiting);

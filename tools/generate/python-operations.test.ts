@@ -30,8 +30,13 @@ test("no parameter has a name that Python reserves", () => {
 	expect(names.filter((name) => !isPythonName(name!))).toEqual([]);
 });
 
-test("an endpoint that streams has no method", () => {
-	const [first] = endpoints;
-	const stream = { ...first!, produces: "text/event-stream" as "text/plain" };
-	expect(pythonOperationsText([stream])).not.toContain("def list");
+test("each endpoint is a method, a stream gives its events one by one, and a list its pages", () => {
+	const text = pythonOperationsText(endpoints);
+	for (const endpoint of endpoints)
+		expect(text).toContain(`def ${methodName(endpoint)}(self`);
+	expect(text).toMatch(
+		/def tail_events\(.*\) -> AsyncIterator\[ServerEvent\]:/,
+	);
+	expect(text).toMatch(/def follow\(.*\) -> Iterator\[ServerEvent\]:/);
+	expect(text).toMatch(/async def each_events\(.*\) -> AsyncIterator\[/);
 });

@@ -1,6 +1,8 @@
 import type { Endpoint } from "../../api/http/endpoint.ts";
 import {
 	collectionsOf,
+	eachName,
+	isStream,
 	methodName,
 	type Parameter,
 	parametersFor,
@@ -12,7 +14,7 @@ import { isPythonName } from "./python-types.ts";
 
 /**
  * The text of a Python module with a class for each collection of the API and a method for each of its endpoints, once to
- * wait for an answer and once to `await` it. Streams are left out: a method returns one whole answer.
+ * wait for an answer and once to `await` it.
  */
 export function pythonOperationsText(endpoints: Endpoint[]): string {
 	const collections = collectionsOf(endpoints);
@@ -36,10 +38,11 @@ ${[...collections.keys()].map((one) => `        self.${snake(pascal(one))} = ${p
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Literal
 
 from ..asynchronous.http import AsyncApi
-from ..request import path
+from ..request import ServerEvent, path
 from ..synchronous.http import Api
 from . import types as t
 
@@ -59,11 +62,12 @@ function methodText(endpoint: Endpoint, isAsync: boolean): string {
 	const keywords = named.map(
 		(one) => `${pythonName(one.name)}: ${typeOf(one)} | None = None`,
 	);
+	if (isStream(endpoint)) keywords.push("last_event_id: str | None = None");
 	const signature = [
 		"self",
 		...positional,
 		...(keywords.length > 0 ? ["*", ...keywords] : []),
-	];
+	].join(", ");
 	const sent = (place: string) =>
 		named
 			.filter((one) => one.in === place)
@@ -77,14 +81,42 @@ function methodText(endpoint: Endpoint, isAsync: boolean): string {
 		...(sent("query") ? [`query={${sent("query")}}`] : []),
 		...(sent("header") ? [`headers={${sent("header")}}`] : []),
 		...(body ? ["body=body"] : []),
+		...(isStream(endpoint) ? ["last_event_id=last_event_id"] : []),
 	];
+	if (isStream(endpoint))
+		return `    def ${methodName(endpoint)}(${signature}) -> ${isAsync ? "Async" : ""}Iterator[ServerEvent]:
+        """${summary}. It ends with the connection; with the id of the last event, another goes on after it."""
+        return self._api.events(${args.join(", ")})
+`;
 	const answer = answerOf(endpoint);
 	const await_ = isAsync ? "await " : "";
 	const call = `${await_}self._api.${produces ? "text" : "json"}(${args.join(", ")})`;
-	return `    ${isAsync ? "async " : ""}def ${methodName(endpoint)}(${signature.join(", ")}) -> ${answer}:
+	const each = eachName(endpoint);
+	const passed = [
+		...inPath,
+		...named.map(({ name }) => {
+			const own = pythonName(name);
+			return `${own}=${own}`;
+		}),
+	].join(", ");
+	const pages =
+		each === undefined
+			? ""
+			: `
+    ${isAsync ? "async " : ""}def ${each}(${signature}) -> ${isAsync ? "Async" : ""}Iterator[Any]:
+        """${summary}, one by one: the next page is asked for once it is needed."""
+        while True:
+            page = ${await_}self.${methodName(endpoint)}(${passed})
+            for item in page["items"]:
+                yield item
+            cursor = page.get("cursor")
+            if cursor is None:
+                return
+`;
+	return `    ${isAsync ? "async " : ""}def ${methodName(endpoint)}(${signature}) -> ${answer}:
         """${summary}."""
 ${answer === "None" ? `        ${call}` : `        answer: ${answer} = ${call}\n        return answer`}
-`;
+${pages}`;
 }
 
 function answerOf({ answers, produces }: Endpoint): string {

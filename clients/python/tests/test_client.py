@@ -277,3 +277,35 @@ def test_keys_of_different_tasks_differ_and_fit() -> None:
     assert idempotency_key("a/b", "c") != idempotency_key("a", "b/c")
     assert idempotency_key("Käse", 1) == "K%C3%A4se/1"
     assert len(idempotency_key("x" * 1000)) == 64
+
+
+def test_a_stream_gives_its_events_and_goes_on_after_the_last() -> None:
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, text=': here\n\nid: 7\nevent: accepted\ndata: {"a": 1}\n\nevent: end\ndata: {}\n\n')
+
+    seen = list(client(answer).sources.tail_events("shop", last_event_id="6"))
+    assert [tuple(event) for event in seen] == [("7", "accepted", {"a": 1}), (None, "end", {})]
+    assert asked[0].headers["Last-Event-ID"] == "6"
+    assert asked[0].headers["Accept"] == "text/event-stream"
+
+
+def test_a_stream_that_is_refused_says_why() -> None:
+    with pytest.raises(ApiError, match="Do this."):
+        list(client(lambda _: problem(403, "Forbidden")).changes.follow())
+
+
+def test_a_list_gives_the_items_of_all_pages() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        pages = {"": {"items": [1, 2], "cursor": "c"}, "c": {"items": [3]}}
+        return httpx.Response(200, json=pages[request.url.params.get("cursor", "")])
+
+    assert list(client(answer).runs.each(pipeline="orders")) == [1, 2, 3]
+
+    async def awaiting() -> list[Any]:
+        async with AsyncTidemill(url, "token", transport=httpx.MockTransport(answer)) as tidemill:
+            return [item async for item in tidemill.runs.each()]
+
+    assert asyncio.run(awaiting()) == [1, 2, 3]

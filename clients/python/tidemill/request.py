@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import httpx
@@ -19,6 +20,31 @@ TIMEOUT = httpx.Timeout(90, connect=10)
 """Seconds. The API answers within 60, even if it waits for a Run."""
 
 logger = logging.getLogger("tidemill")
+
+
+class ServerEvent(NamedTuple):
+    """One event of a stream, by its name and with its data."""
+
+    id: str | None
+    event: str
+    data: dict[str, Any]
+
+
+class EventLines:
+    """Makes events of the lines of a stream. A comment, by which the server shows that it is there, is none."""
+
+    def __init__(self) -> None:
+        self._fields: dict[str, str] = {}
+
+    def push(self, line: str) -> ServerEvent | None:
+        if line:
+            name, _, value = line.partition(":")
+            self._fields[name] = value.removeprefix(" ")
+            return None
+        fields, self._fields = self._fields, {}
+        if "data" not in fields:
+            return None
+        return ServerEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
 
 
 class Requests:
@@ -37,7 +63,7 @@ class Requests:
         body: object = None,
     ) -> Request:
         given = {name: value for name, value in (headers or {}).items() if value is not None}
-        given["Accept"] = "application/json, text/plain"
+        given.setdefault("Accept", "application/json, text/plain")
         if self._account is not None:
             given["Tidemill-Account"] = self._account
         if body is not None:

@@ -21,6 +21,13 @@ interface RequestParts {
 	signal?: AbortSignal | undefined;
 }
 
+/** One event of a stream, by its name and with its data. */
+export interface ServerEvent {
+	id?: string;
+	event: string;
+	data: Record<string, unknown>;
+}
+
 type Outcome =
 	| { answer: Response; text: string }
 	| { error: TidemillError; status: number | undefined; retryAfterMs: number };
@@ -62,6 +69,57 @@ export class Api {
 
 	async text(method: string, path: string, parts: RequestParts) {
 		return (await this.#send(method, path, parts)).text;
+	}
+
+	/** The events of a stream, until the server or the network ends it. */
+	async *events(
+		method: string,
+		path: string,
+		{
+			lastEventId,
+			...parts
+		}: RequestParts & { lastEventId?: string | undefined },
+	): AsyncGenerator<ServerEvent> {
+		const headers = {
+			...parts.headers,
+			Accept: "text/event-stream",
+			"Last-Event-ID": lastEventId,
+		};
+		const { answer } = await this.#send(method, path, { ...parts, headers });
+		// Not every browser's streams are iterable.
+		const reader = answer.body!.getReader();
+		const decoder = new TextDecoder();
+		let text = "";
+		try {
+			for (;;) {
+				const { done, value } = await reader.read();
+				if (done) return;
+				text += decoder.decode(value, { stream: true });
+				const blocks = text.split("\n\n");
+				text = blocks.pop()!;
+				for (const block of blocks) {
+					const event = eventOf(block);
+					if (event) yield event;
+				}
+			}
+		} finally {
+			await reader.cancel();
+		}
+	}
+
+	/** The items of page after page. */
+	async *pages<Item>(
+		read: (page: { cursor?: string }) => Promise<{
+			items: Item[];
+			cursor?: string;
+		}>,
+	): AsyncGenerator<Item> {
+		let page: { cursor?: string } = {};
+		do {
+			const { items, cursor } = await read(page);
+			yield* items;
+			page = cursor === undefined ? {} : { cursor };
+		} while (page.cursor !== undefined);
 	}
 
 	async #send(method: string, path: string, parts: RequestParts) {
@@ -110,7 +168,10 @@ export class Api {
 			);
 		for (const [name, value] of Object.entries(headers))
 			if (value !== undefined) sent.set(name, value);
-		const timeout = AbortSignal.timeout(timeoutMs);
+		const isStream = sent.get("Accept") === "text/event-stream";
+		const timeout = isStream
+			? new AbortController().signal
+			: AbortSignal.timeout(timeoutMs);
 		try {
 			const answer = await this.#access.fetch(url, {
 				method,
@@ -118,7 +179,7 @@ export class Api {
 				...(body !== undefined && { body: JSON.stringify(body) }),
 				signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
 			});
-			const text = await answer.text();
+			const text = isStream && answer.ok ? "" : await answer.text();
 			if (answer.ok) return { answer, text };
 			const { status } = answer;
 			const retryAfterMs =
@@ -144,6 +205,26 @@ export class Api {
 			);
 		return `Bearer ${current}`;
 	}
+}
+
+/** Undefined of a comment, by which the server shows that it is there. */
+function eventOf(block: string): ServerEvent | undefined {
+	const fields = new Map(
+		block
+			.split("\n")
+			.filter((line) => !line.startsWith(":"))
+			.map((line) => {
+				const [, name = "", value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+				return [name, value];
+			}),
+	);
+	const [id, data] = [fields.get("id"), fields.get("data")];
+	if (data === undefined) return undefined;
+	return {
+		...(id !== undefined && { id }),
+		event: fields.get("event") ?? "message",
+		data: JSON.parse(data),
+	};
 }
 
 /** Resolves after so many milliseconds; throws the signal's reason if it is aborted before. */

@@ -28,7 +28,7 @@ const tools = [
 	...["httpx==0.28.1", "hatchling==1.27.0"],
 	...["mypy==2.4.1", "pytest==9.2.0"],
 ];
-const [run, more] = documented("clients/python/README.md python");
+const [run, ...more] = documented("clients/python/README.md python");
 const subjects: Record<string, Subject> = {
 	client: {
 		packages: ["httpx==0.28.1"],
@@ -38,7 +38,7 @@ const subjects: Record<string, Subject> = {
 			documentedText("docs/orchestrators.md#anything-else sh"),
 			program(run!.text),
 			`export TIDEMILL_API_TOKEN=$(tidemill tokens create readme --scope edit -n readme)
-			${program(`from tidemill import Tidemill\ntidemill = Tidemill()\n${more!.text}`)}`,
+			${program(`from tidemill import Tidemill\ntidemill = Tidemill()\n${more.map(({ text }) => text).join("")}`)}`,
 		],
 		tests: "clients/python/tests",
 	},

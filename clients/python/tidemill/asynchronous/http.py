@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from asyncio import sleep
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 
 from ..access import Token, base_url, token_or_variable
-from ..request import TIMEOUT, Requests, json_of
+from ..request import TIMEOUT, EventLines, Requests, ServerEvent, json_of
 
 
 class AsyncApi:
@@ -33,15 +34,30 @@ class AsyncApi:
         response = await self._send(method, path, **parts)
         return response.text
 
+    async def events(self, method: str, path: str, *, last_event_id: str | None = None, **parts: Any) -> AsyncIterator[ServerEvent]:
+        """The events of a stream, until the server or the network ends it."""
+        headers = {**parts.pop("headers", {}), "Accept": "text/event-stream", "Last-Event-ID": last_event_id}
+        response = await self._send(method, path, headers=headers, stream=True, **parts)
+        try:
+            lines = EventLines()
+            async for line in response.aiter_lines():
+                event = lines.push(line)
+                if event is not None:
+                    yield event
+        finally:
+            await response.aclose()
+
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _send(self, method: str, path: str, **parts: Any) -> httpx.Response:
+    async def _send(self, method: str, path: str, *, stream: bool = False, **parts: Any) -> httpx.Response:
         request = self._requests.start(method, path, **parts)
         while True:
             answer: httpx.Response | httpx.TransportError
             try:
-                answer = await self._http.send(request.build(self._http))
+                answer = await self._http.send(request.build(self._http), stream=stream)
+                if not answer.is_success:
+                    await answer.aread()
             except httpx.TransportError as error:
                 answer = error
             judged = request.judge(answer)
