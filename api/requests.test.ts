@@ -215,3 +215,8 @@ test("requests are counted by method, route and status, and what callers make up
 	);
 	expect(text).not.toContain("secret");
 });
+
+test("whoever opens the API's address in a browser is led to its page of documentation, or to the console", async () => {
+	const { statusCode, headers } = await api.inject({ path: "/" });
+	expect([statusCode, headers.location]).toEqual([302, "docs"]);
+});

@@ -141,6 +141,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	openRequests.countAnswers(api);
 	for (const endpoint of endpoints) serve(api, endpoint, identityOf, options);
 	serveDocumentation(api, endpoints);
+	// Relative, because a proxy may serve the API under a path of its own.
+	api.get("/", (_, reply) => reply.redirect(visitors ? "console/" : "docs"));
 	visitors?.serve(api, {
 		clientFor: options.clientFor,
 		isProxy: isProxy ?? (() => false),

@@ -15,7 +15,7 @@ import type { ApiRequest, ArchiveClient, Handler } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 import { readPages } from "../resources/page.ts";
 import { askAnyArchive } from "./archive-question.ts";
-import { loadOf } from "./receipt.ts";
+import { loadOf } from "./loads.ts";
 import { placeOf, requireSource } from "./sources.ts";
 
 const timeoutMs = 5_000;

@@ -11,7 +11,7 @@ import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf, instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
 import { eventView } from "./event.ts";
-import { readLoads } from "./receipt.ts";
+import { readLoads } from "./loads.ts";
 import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
 
 /** `GET /v1/sources/{name}/events`: the newest first. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Pipeline, Run } from "../../crds/generated/types.ts";
-import { loadOf } from "./receipt.ts";
+import { loadOf } from "./loads.ts";
 
 const sourceKey = "5a".repeat(16);
 const event = {

@@ -97,9 +97,15 @@ export function weeksOf(
 export function loadedState({
 	stored,
 	imported,
-	loads = [],
+	loads,
 }: SourceDay): "Loaded" | "Waiting" | undefined {
-	if (stored + imported === 0) return undefined;
+	return stored + imported === 0 ? undefined : stateOfLoads(loads);
+}
+
+/** The least of what Pipelines did with an event or a date. Undefined if none takes it. */
+export function stateOfLoads(
+	loads: readonly { state: string }[] = [],
+): "Loaded" | "Waiting" | undefined {
 	const taken = loads.filter(({ state }) => state !== "Excluded");
 	if (taken.length === 0) return undefined;
 	return taken.every(({ state }) => state === "Loaded") ? "Loaded" : "Waiting";

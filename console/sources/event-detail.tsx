@@ -17,6 +17,7 @@ import type {
 	Source,
 } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
+import { stateOfLoads } from "./activity.ts";
 import { EventLoads } from "./event-loads.tsx";
 import { curlOf, prettyBody, replayOf } from "./event-text.ts";
 
@@ -97,25 +98,15 @@ function useEvent(source: string, id: string, progress: string) {
 				: undefined,
 		[id, asked.current, isThere],
 	);
-	isDone.current = isLoaded(event.answer, receipt.answer);
+	isDone.current =
+		event.answer?.stage === "Bucket" &&
+		stateOfLoads(receipt.answer?.loads) === "Loaded";
 	return {
 		event: event.answer,
 		receipt: receipt.answer,
 		problem: event.problem ?? receipt.problem,
 		retry: event.problem ? event.retry : receipt.retry,
 	};
-}
-
-function isLoaded(
-	event: Event | undefined,
-	receipt: EventReceipt | undefined,
-): boolean {
-	const { loads = [] } = receipt ?? {};
-	return (
-		event?.stage === "Bucket" &&
-		loads.length > 0 &&
-		loads.every(({ state }) => state === "Loaded")
-	);
 }
 
 function EventActions({ source, event }: { source: Source; event: Event }) {

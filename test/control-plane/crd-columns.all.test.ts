@@ -34,12 +34,13 @@ describe("kubectl get answers at a glance", () => {
 				"NAME",
 				"PHASE",
 				"READY",
+				"REASON",
 				"EVENTS",
 				"QUARANTINED",
 				"LAST EVENT",
 				"AGE",
 			],
-			values: /^glance +Active +True +329 +12 +\d+m +\d+\w+$/,
+			values: /^glance +Active +True +Verified +329 +12 +\d+m +\d+\w+$/,
 		},
 		{
 			manifest: manifestOf("Destination", "glance", {
@@ -65,14 +66,17 @@ describe("kubectl get answers at a glance", () => {
 					rows: 329,
 					completionTime: anHourAgo,
 				},
-				conditions: [{ ...ready, type: "ValuesFit", status: "False" }],
+				conditions: [
+					{ ...ready, type: "ValuesFit", status: "False" },
+					{ ...ready, status: "False", reason: "TableConflict" },
+				],
 			},
 			columns:
-				"NAME PHASE SOURCE DESTINATION TABLE LAST_RUN RAN ROWS VALUES_FIT NEXT_RUN"
+				"NAME PHASE REASON SOURCE DESTINATION TABLE LAST_RUN RAN ROWS VALUES_FIT NEXT_RUN"
 					.split(" ")
 					.map((name) => name.replace("_", " ")),
 			values:
-				/^glance +Ready +shop +warehouse +orders +Succeeded +\d+m +329 +False +2099-01-01T00:00:00Z$/,
+				/^glance +Ready +TableConflict +shop +warehouse +orders +Succeeded +\d+m +329 +False +2099-01-01T00:00:00Z$/,
 		},
 		{
 			manifest: manifestOf("Run", "glance", {
