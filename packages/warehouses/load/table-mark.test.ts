@@ -137,9 +137,10 @@ test("while the rest is loaded, the table keeps its promise", () => {
 	expect(mark.holds?.through).toBe("2026-03-07");
 });
 
-test("of a mark of the future only whose the table is is believed, and a Run of the whole window that a person asks for is refused by no mark's time", () => {
+test("of a mark of the future whose the table is and where its rows come from is believed, and a Run of the whole window that a person asks for is refused by no mark's time", () => {
 	const now = snapshotMs;
-	const mark = { ...through("2026-03-14"), pipeline: "shop/orders" };
+	const of = { pipeline: "shop/orders", record: "content-run" };
+	const mark = { ...through("2026-03-14"), ...of };
 	const at = (ms: number) => ({ ...mark, snapshotMs: now + ms });
 	expect(believed(at(30_000), {}, now)).toEqual(at(30_000));
 	const { holds, ...whose } = mark;

@@ -37,7 +37,8 @@ export function pipelineOf({ run }: Pick<LoadInput, "run">): string {
 /**
  * What a load may believe of a mark. One of the future was left while NATS's clock was ahead: it would refuse every Run until
  * then, and says that the table holds days which are to come. When that time has come nothing tells it from others, so a Run
- * that loads the whole window because a person says so (`full`) isn't refused by any.
+ * that loads the whole window because a person says so (`full`) isn't refused by any. The record goes by no clock: it names the
+ * objects that rows come from, and without it no Run would miss those that the bucket has lost.
  */
 export function believed(
 	mark: TableMark | undefined,
@@ -47,12 +48,8 @@ export function believed(
 	if (!mark) return undefined;
 	const isAhead = isOfFuture(mark.snapshotMs, nowMs);
 	if (!isAhead && !full) return mark;
-	const { holds, record, ...kept } = mark;
-	return {
-		...kept,
-		snapshotMs: 0,
-		...(!isAhead && { ...(holds && { holds }), ...(record && { record }) }),
-	};
+	const { holds, ...kept } = mark;
+	return { ...kept, snapshotMs: 0, ...(!isAhead && holds && { holds }) };
 }
 
 /**

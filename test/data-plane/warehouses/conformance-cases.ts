@@ -4,6 +4,7 @@ import type {
 	Manifest,
 	ManifestDate,
 } from "../../../packages/contracts/manifest.ts";
+import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import {
 	again,
 	daysOf,
@@ -89,6 +90,24 @@ export const conformanceCases: WarehouseCase[] = [
 			}
 			await loaded(warehouse, later(lost), { acceptLoss: [second] });
 			expect(await warehouse.counts()).toEqual({ [first]: 4, [second]: 3 });
+		},
+	},
+	{
+		name: "rows stay that no object has any more, though more have come since and a clock that was ahead has loaded them",
+		on: ["DuckDB", "Postgres", "ClickHouse"],
+		run: async (warehouse) => {
+			const today = utcDate(Date.now());
+			const days = await daysOf(warehouse, { [today]: [3, "a"] });
+			const ahead = new Date(Date.now() + 3_600_000).toISOString();
+			await loaded(warehouse, { ...days, snapshotTime: ahead });
+			const { dates } = await daysOf(warehouse, { [today]: [5, "b"] });
+			for (const adds of [{ adds: true as const }, {}]) {
+				const input = { ...adds, acceptLoss: [] };
+				const lost = { ...again(days), dates };
+				const { result } = await warehouse.load(lost, { input });
+				expect(result).toMatchObject({ error: { code: "DayWouldShrink" } });
+				expect(await warehouse.counts()).toEqual({ [today]: 8 });
+			}
 		},
 	},
 	{
