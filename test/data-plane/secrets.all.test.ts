@@ -380,8 +380,13 @@ test("both passwords of a role are replaced one after the other under 20 request
 	await untilRead(receiver, 2);
 	await end();
 	expect(await reasonNotReady(receiver)).toBeUndefined();
+	const longestMs = Math.max(
+		...sent.acknowledged
+			.values()
+			.map(({ sentAtMs, answeredAtMs }) => answeredAtMs - sentAtMs),
+	);
 	console.log(
-		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} requests failed`,
+		`${sent.acknowledged.size} events acknowledged, ${sent.unknown.size} requests failed, the longest waited ${longestMs} ms`,
 	);
 	expect(sent.unknown.size).toBe(0);
 });

@@ -35,6 +35,21 @@ test("a publish of unknown outcome is repeated with the same bytes and number", 
 	});
 });
 
+test("a frame whose connection was lost is repeated as soon as the stream is there again", async () => {
+	commit.add("a");
+	commit.turn();
+	commit.committer.target(undefined);
+	await commit.attempts[0]!.settle("unknown");
+	commit.tickAfter(100);
+	expect(commit.attempts).toHaveLength(1);
+	commit.committer.target("s1");
+	expect(commit.attempts).toHaveLength(2);
+	// It is the same stream that was inspected once more.
+	await commit.attempts[1]!.settle("unknown");
+	commit.committer.target("s1");
+	expect(commit.attempts).toHaveLength(2);
+});
+
 test("a sender is answered within a second, while its frame is repeated up to 60 s after its receipt and then voided", async () => {
 	commit.add("a");
 	commit.turn();

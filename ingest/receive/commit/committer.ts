@@ -86,7 +86,14 @@ export class Committer {
 
 	/** Sets the stream to publish to; undefined while it is missing or unsafe, or NATS is away. */
 	target(stream: string | undefined): void {
+		const isBack = this.#stream === undefined && stream !== undefined;
 		this.#stream = stream;
+		const frame = this.#frame;
+		// Its senders have waited for the connection already, and wait no longer than 800 ms.
+		if (isBack && frame?.repeatAtMs !== undefined) {
+			frame.repeatAtMs = this.#options.now();
+			this.tick();
+		}
 		this.#buildSoon();
 	}
 

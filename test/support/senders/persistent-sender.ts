@@ -13,6 +13,8 @@ export interface Sent {
 	unknown: Set<string>;
 	/** How many requests were answered 404, after which real senders give up. */
 	notFound: number;
+	/** How many requests were answered 503, which real senders repeat. */
+	unavailable: number;
 }
 
 export interface Acknowledged {
@@ -67,6 +69,7 @@ export async function sendPersistently(options: {
 			else {
 				sent.unknown.add(digest);
 				if (answer?.status === 404) sent.notFound++;
+				if (answer?.status === 503) sent.unavailable++;
 				// As real senders do: a service that is away is not asked again at once.
 				await delay(20);
 			}
@@ -82,6 +85,7 @@ export function newSent(): Sent {
 		rejected: new Set(),
 		unknown: new Set(),
 		notFound: 0,
+		unavailable: 0,
 	};
 }
 

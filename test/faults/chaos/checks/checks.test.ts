@@ -97,6 +97,7 @@ function whole(): Remains {
 		rejected: new Set(["digest 7"]),
 		unknown: new Set(["digest 4", "digest 5"]),
 		notFound: 0,
+		unavailable: 0,
 	};
 	const expected = new Map<string, Expected>([
 		said("digest 3", "Accept", rows[2]!.violations),

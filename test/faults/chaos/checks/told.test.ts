@@ -30,6 +30,7 @@ function found(told: ToldLosses): Check | string[] {
 		acknowledged: new Map([answer("there"), answer("gone")]),
 		...{ rejected: new Set<string>(), unknown: new Set<string>() },
 		notFound: 0,
+		unavailable: 0,
 	};
 	try {
 		return [...withoutTold(sent, there, told).acknowledged.keys()];
