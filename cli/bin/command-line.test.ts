@@ -46,6 +46,8 @@ test.each([
 	[["sources", "list", "--outptu", "json"], "(Did you mean --output?)"],
 	[["sources", "list", "-o", "yml"], "choices are table, wide, json, yaml"],
 	[["sources", "list", "x"], "Expected 0 arguments but got 1: x"],
+	[["trace", ""], "tidemill trace: <event-id> is empty."],
+	[["runs", "logs", " "], "is empty."],
 	[["sources", "create"], "pass a name, or --file"],
 	[["sources", "create", "a", "-f", "b"], "use it alone"],
 	[

@@ -28,6 +28,11 @@ export async function runCommandLine(args: string[]): Promise<void> {
 		.hook("preSubcommand", (_, group) => follow(group))
 		.hook("preAction", (_, command) => {
 			current = command;
+			// As of a shell's variable that nobody has set.
+			const empty = command.registeredArguments.find(
+				(_, at) => command.args[at]?.trim() === "",
+			);
+			if (empty) throw new UsageError(`<${empty.name()}> is empty.`);
 		});
 	try {
 		await program.parseAsync(asCommanderReads(args), { from: "user" });

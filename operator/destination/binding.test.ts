@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type {
@@ -286,9 +287,8 @@ test("the command holds no word of the Destination's, and binds nothing as it st
 		sslMode: "disable",
 	});
 	const { ready } = look(spec, secretWith(), undefined, asked);
-	const [, command, rest] = /(kubectl annotate .*?') (.*)$/.exec(
-		ready!.message,
-	)!;
+	const [, rest, command] =
+		/(What spec.*?\.) Give .*(kubectl annotate .*)$/.exec(ready!.message)!;
 	expect(command).toBe(
 		"kubectl annotate secret app -n shop tidemill.dev/hosts='postgres+verify-full://<HOST>:5432'",
 	);
@@ -301,6 +301,29 @@ test("the command holds no word of the Destination's, and binds nothing as it st
 			look(postgres({ host }), secretWith({ hosts: pasted! })).ready,
 		).toMatchObject({ reason: "HostNotBound" });
 });
+
+test.each([
+	["says another host", "postgres://other", ["db", "other"]],
+	["can't be read", "db", ["db"]],
+])(
+	"the command for an annotation that %s adds the host, and keeps what is there",
+	(_, hosts, bound) => {
+		const { ready } = look(postgres(), secretWith({ hosts }));
+		const [command] = /kubectl annotate .*$/.exec(ready!.message)!;
+		// As kubectl answers it.
+		const kubectl = `kubectl() { if [ "$1" = get ]; then printf %s "$HOSTS"; else for last; do :; done; printf %s "\${last#*=}"; fi; }`;
+		const changed = execFileSync(
+			"sh",
+			["-ec", `${kubectl}; ${command!.replace("<HOST>", "db")}`],
+			{ env: { HOSTS: hosts }, encoding: "utf8" },
+		);
+		expect(command).toContain(" --overwrite ");
+		for (const host of bound)
+			expect(
+				look(postgres({ host }), secretWith({ hosts: changed })).ready,
+			).toMatchObject({ reason: "Checking" });
+	},
+);
 
 test("a check that runs ends when the Secret binds its host no more", () => {
 	const bound = secretWith({ hosts: "postgres://db" });

@@ -33,6 +33,8 @@ export interface Reach {
 	bound: BoundTo | undefined;
 	/** Nothing binds it, and it goes on: it was verified before Secrets said where they may go. */
 	isUnbound: boolean;
+	/** Whether the Secret has the annotation already. */
+	isAnnotated: boolean;
 	/** Why the Secret's annotation can't be read. */
 	fault: string | undefined;
 	/** What a check that succeeds leaves in the status. */
@@ -94,6 +96,7 @@ export function reachOf(
 		secretName: secret.metadata.name,
 		bound: to.length > 0 ? { ...names, to: to.map(bindingText) } : undefined,
 		isUnbound,
+		isAnnotated: hosts !== undefined,
 		fault: Array.isArray(found) ? undefined : found,
 		reached: {
 			address: bindingText(target),
@@ -157,25 +160,32 @@ export function bindingProblem(
 		: `Secret "${secretName}" doesn't say that its password may go where ${field} sends it.`;
 	return {
 		reason: "HostNotBound",
-		message: `${why} ${bindAdvice(metadata.namespace!, reach)} What ${field} asks for is ${bindingText(target)}${asked ?? ""}.`,
+		message: `${why} What ${field} asks for is ${bindingText(target)}${asked ?? ""}. ${bindAdvice(metadata.namespace!, reach)}`,
 	};
 }
 
 /** What people read while a Destination goes on unbound. */
 export function unboundWarning(
 	{ metadata }: Destination,
-	{ secretName, ...reach }: Reach,
+	reach: Reach,
 ): string {
-	return `Secret "${secretName}" doesn't say that its password may go there. It still does, to that address alone, until Tidemill 0.2.0. ${bindAdvice(metadata.namespace!, { ...reach, secretName })}`;
+	return `Secret "${reach.secretName}" doesn't say that its password may go there. It still does, to that address alone, until Tidemill 0.2.0. ${bindAdvice(metadata.namespace!, reach)}`;
 }
 
 /** Nothing in the command comes from the Destination: who copies it must look up the host, and as it stands it binds nothing. */
 function bindAdvice(
 	namespace: string,
-	{ target, secretName }: Pick<Reach, "target" | "secretName">,
+	{ target, secretName, isAnnotated, fault }: Reach,
 ): string {
 	const ca = target.ca === undefined ? "" : "?ca=<SECRET>";
-	return `Give the user and the password again beside the address, by the REST API or the console. Or whoever may change the Secret decides, with the server's own name in place of <HOST>${ca && " and the authorities' Secret in place of <SECRET>"}: kubectl annotate secret ${secretName} -n ${namespace} ${annotation.hosts}='${bindingText(placeholderOf(target))}${ca}'`;
+	const entry = `${bindingText(placeholderOf(target))}${ca}`;
+	const secret = `secret ${secretName} -n ${namespace}`;
+	// What the Secret says already stays. The command reads it: who may read this message may not be one who may read the Secret.
+	const hosts =
+		isAnnotated && !fault
+			? `"$(kubectl get ${secret} -o jsonpath='{.metadata.annotations.${annotation.hosts.replaceAll(".", "\\.")}}'),${entry}"`
+			: `'${entry}'`;
+	return `Give the user and the password again beside the address, by the REST API or the console. Or whoever may change the Secret decides, with the server's own name in place of <HOST>${ca && " and the authorities' Secret in place of <SECRET>"}: kubectl annotate ${secret}${isAnnotated ? " --overwrite" : ""} ${annotation.hosts}=${hosts}`;
 }
 
 function placeholderOf({ scheme }: Binding): Binding {

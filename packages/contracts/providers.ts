@@ -28,9 +28,10 @@ export const providers: Record<string, Provider> = {
 		title: "Stripe",
 		webhook: signed("Stripe"),
 		eventType: { bodyPointer: "/type" },
-		secret: "the endpoint's signing secret, whsec_…",
+		secret:
+			"the endpoint's signing secret, whsec_…, which Stripe shows once it has the URL",
 		paste:
-			"https://dashboard.stripe.com/workbench/webhooks, Add destination, Webhook endpoint. Stripe then shows the signing secret",
+			"https://dashboard.stripe.com/workbench/webhooks, Add destination, Webhook endpoint",
 	},
 	shopify: {
 		title: "Shopify",

@@ -9,16 +9,19 @@ import { parseBindings } from "../../packages/warehouses/definition/binding.ts";
 import { documented, type Piece } from "../support/examples/documented.ts";
 import { sendJSON } from "../support/senders/http-client.ts";
 import { applyQuickstart } from "../support/senders/quickstart.ts";
+import { startClickHouse } from "../support/servers/clickhouse/server.ts";
 import {
 	type LocalMode,
 	openLocalMode,
 } from "../support/servers/local-mode.ts";
+import { hasPython } from "../support/servers/python.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";
 import { hasPostgres } from "./setup.ts";
 
 /* Commands of pages that stand apart from the walk along the "next" links, each word for word. */
 
 const account = "documented";
+const hasPython3 = await hasPython();
 const root = join(import.meta.dirname, "../..");
 let local: LocalMode;
 let folder: string;
@@ -181,6 +184,31 @@ test.skipIf(!hasPostgres)("tidemill sql says how to ask Postgres", async () => {
 		"'--command=select count(*) from orders'",
 	);
 });
+
+test.skipIf(!hasPython3)(
+	"ClickHouse is tried from a form to a query",
+	async () => {
+		const server = await startClickHouse();
+		onTestFinished(() => server.stop());
+		const { url, user, password } = server;
+		// As a start with CLICKHOUSE=1 leaves it.
+		const made = `
+		kubectl delete secret clickhouse --ignore-not-found
+		kubectl create secret generic clickhouse --type=kubernetes.io/basic-auth --from-literal=username=${user} --from-literal=password=${password}
+		kubectl label secret clickhouse tidemill.dev/use=true
+		kubectl annotate secret clickhouse tidemill.dev/hosts=${url}
+		export CLICKHOUSE_URL=${url} CLICKHOUSE_USER=${user} CLICKHOUSE_PASSWORD=${password}
+	`;
+		const [tried] = documented("docs/clickhouse.md#try-it sh");
+		const said = await shell(
+			made +
+				tried!.text
+					.replace("source .tidemill/env\n", "")
+					.replaceAll("@examples/", `@${root}/examples/`),
+		);
+		expect(said).toMatch(/^ada@example\.com\tHello$/m);
+	},
+);
 
 test("Operations are made and read by the commands of their examples", async () => {
 	await shell(`ln -s "${root}/examples/operations/"*.yaml .`);

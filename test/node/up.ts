@@ -1,6 +1,7 @@
 import { join, relative } from "node:path";
 import { runCommand } from "../../local/machine/errors.ts";
 import { createTerminal } from "../../local/machine/terminal.ts";
+import { shellWord } from "../../packages/escapes/shell.ts";
 import { locateNodeHome } from "./cluster/node-home.ts";
 import { startReadyNode } from "./start.ts";
 
@@ -14,7 +15,7 @@ await runCommand(async () => {
 	terminal.say(`
 A cluster of one real node runs. \`make e2e-down\` removes it.
 
-  export KUBECONFIG=$PWD/${kubeconfig}
+  export KUBECONFIG="$PWD"/${shellWord(kubeconfig)}
   kubectl get nodes
 `);
 	// The node outlives this process.

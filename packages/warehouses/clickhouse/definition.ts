@@ -27,8 +27,8 @@ const defaultEngine = "MergeTree";
 /** The failures of Jobs that only ClickHouse has. */
 export const clickHouseErrors = {
 	ClickHouseUnavailable: passing(
-		"The table has the old rows of each day or the new ones. Start the server, or correct the Destination's spec.clickHouse.url; or let the Job's network reach it.",
-		"Start the server, or correct spec.clickHouse.url; or let the network reach it.",
+		"The table has the old rows of each day or the new ones. Correct the Destination's spec.clickHouse.url, start the server there, or let the Job's network reach it.",
+		"Correct spec.clickHouse.url, start the server there, or let the network reach it.",
 	),
 	ClickHouseNotSpoken: permanent(
 		"Set the Destination's spec.clickHouse.url to the HTTP interface of a ClickHouse server, which has port 8123 or 8443 as a rule.",

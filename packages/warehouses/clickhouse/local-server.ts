@@ -75,9 +75,11 @@ export const prepare: PrepareLocalServer = async ({
 		},
 		// On the loopback, it needs no TLS.
 		hosts: url,
-		// By which clickhouse-client finds the user.
+		// By which clickhouse-client finds the user, and dbt the server.
 		variables: {
 			CLICKHOUSE_URL: url,
+			CLICKHOUSE_HOST: host,
+			CLICKHOUSE_PORT: String(port),
 			CLICKHOUSE_USER: user,
 			CLICKHOUSE_PASSWORD: password,
 		},

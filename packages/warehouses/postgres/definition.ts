@@ -34,8 +34,8 @@ const inSecret = { host: "host", port: "port", dbname: "database" } as const;
 /** The failures of Jobs that only Postgres has. */
 export const postgresErrors = {
 	PostgresUnavailable: passing(
-		"Each day in the table is the old one or the new one. Start the server, or correct the Destination's spec.postgres.host and port; or let the Job's network reach it.",
-		"Start the server, or correct spec.postgres.host and port; or let the network reach it.",
+		"Each day in the table is the old one or the new one. Correct the Destination's spec.postgres.host and port, start the server there, or let the Job's network reach it.",
+		"Correct spec.postgres.host and port, start the server there, or let the network reach it.",
 	),
 	PostgresNotSpoken: permanent(
 		"Set the Destination's spec.postgres.host and port to those of a Postgres server.",

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { documentedText } from "../../support/examples/documented.ts";
 import { withProgress } from "../../support/progress.ts";
+import { startClickHouse } from "../../support/servers/clickhouse/server.ts";
 import { startLocalMode } from "../../support/servers/local-mode.ts";
 import { pythonEnvironment } from "../../support/servers/python.ts";
 import { outputOf } from "../program.ts";
@@ -10,13 +11,14 @@ import { checkStrangersText } from "./strangers-text.ts";
 
 /*
  * Part of `make test-ecosystem`: the commands of docs/dbt.md with the real dbt, against tables that a whole local Tidemill has
- * loaded into a DuckDB file and into Postgres.
+ * loaded into a DuckDB file, into Postgres and into ClickHouse.
  */
 // dbt-core 1.12 has a part that its package downloads from GitHub.
 const packages = [
 	"dbt-core==1.11.16",
 	"dbt-duckdb==1.11.1",
 	"dbt-postgres==1.11.0",
+	"dbt-clickhouse==1.10.3",
 ];
 const root = join(import.meta.dirname, "../../..");
 const scratch = await mkdtemp(join(tmpdir(), "tidemill-dbt-"));
@@ -30,43 +32,40 @@ const local = await withProgress(
 	"a local Tidemill with Postgres",
 	startLocalMode({ POSTGRES: "1" }),
 );
+const clickHouse = await withProgress("ClickHouse", startClickHouse());
 try {
+	await clickHouse.rows("CREATE DATABASE analytics");
 	await shell(`cp -r examples/dbt "$SCRATCH/dbt"
 		kubectl apply -f examples/quickstart/ -f examples/postgres/form.yaml
 		kubectl patch pipeline orders --type=merge -p '{"spec": {"schedule": {"type": "Interval", "interval": "15m"}}}'
-		kubectl patch pipeline contact --type=merge -p '{"spec": {"sourceRef": {"name": "shop"}, "table": {"name": "orders"}}}'
+		kubectl create secret generic clickhouse --type=kubernetes.io/basic-auth --from-literal=username=${clickHouse.user} --from-literal=password=${clickHouse.password}
+		kubectl label secret clickhouse tidemill.dev/use=true
+		kubectl annotate secret clickhouse tidemill.dev/hosts=${clickHouse.url}
+		tidemill destinations create clickhouse --clickhouse ${clickHouse.url} --database analytics --user-secret clickhouse
 		kubectl wait --for=condition=Ready sources,destinations,pipelines --all --timeout=180s
 		url=$(kubectl get source shop -o jsonpath={.status.webhookURL})
 		curl -sS "$url" -d '{"order": 1}' -H 'content-type: application/json'
 		curl -sS "$url" -d '{"order": 2}' -H 'content-type: application/json'
-		tidemill pipelines run orders --wait
-		tidemill pipelines run contact --wait`);
-	const [, , ...commands] = documentedText("docs/dbt.md#try-it sh")
-		.replaceAll("examples/dbt", "$SCRATCH/dbt")
-		.replaceAll("dbt-env/bin", bin)
-		.trim()
-		.split("\n");
-	for (const [target, destination] of [
-		["duckdb", "warehouse"],
-		["postgres", "postgres"],
+		tidemill pipelines run orders --wait`);
+	const here = (commands: string) =>
+		commands
+			.replaceAll("examples/dbt", "$SCRATCH/dbt")
+			.replaceAll("dbt-env/bin", bin);
+	const first = here(documentedText("docs/dbt.md#try-it sh")).split("\n");
+	const next = here(documentedText("docs/dbt.md#postgres-and-clickhouse sh"));
+	for (const [target, destination, commands] of [
+		["duckdb", "warehouse", first.slice(2).join("\n")],
+		["clickhouse", "clickhouse", next],
+		["postgres", "postgres", next.replaceAll("clickhouse", "postgres")],
 	] as const)
 		await attempt(`its commands with ${target}`, async () => {
-			const options = `--target ${target} --vars '{destination: ${destination}}'`;
-			const said = await shell(
-				commands
-					.map((line) =>
-						line.startsWith("tidemill")
-							? line.replace("warehouse", destination)
-							: `${line} ${options}`,
-					)
-					.join("\n"),
-			);
+			const said = await shell(commands);
 			if (!/Completed successfully/.test(said)) throw new Error(said);
 			const shown = await shell(
-				`${bin}/dbt show --quiet --output json --select orders_by_day --project-dir "$SCRATCH/dbt" --profiles-dir "$SCRATCH/dbt" ${options}`,
+				`${bin}/dbt show --quiet --output json --select orders_by_day --project-dir "$SCRATCH/dbt" --profiles-dir "$SCRATCH/dbt" --target ${target} --vars '{destination: ${destination}}'`,
 			);
 			const [row] = (JSON.parse(shown) as { show: { orders: number }[] }).show;
-			if (row?.orders !== 2) throw new Error(shown);
+			if (Number(row?.orders) !== 2) throw new Error(shown);
 			const results = JSON.parse(
 				await readFile(join(scratch, "dbt/target/sources.json"), "utf8"),
 			) as { results: { unique_id?: string; status?: string }[] };
@@ -75,6 +74,7 @@ try {
 				throw new Error(JSON.stringify(results.results));
 		});
 } finally {
+	await clickHouse.stop();
 	await local.stop();
 	await rm(scratch, { recursive: true, force: true });
 }
@@ -86,6 +86,11 @@ function shell(commands: string): Promise<string> {
 		cwd: root,
 		env: {
 			SCRATCH: scratch,
+			// As a start with CLICKHOUSE=1 has them.
+			CLICKHOUSE_HOST: new URL(clickHouse.url).hostname,
+			CLICKHOUSE_PORT: new URL(clickHouse.url).port,
+			CLICKHOUSE_USER: clickHouse.user,
+			CLICKHOUSE_PASSWORD: clickHouse.password,
 			DBT_DUCKDB: join(scratch, "analytics.duckdb"),
 			TIDEMILL_DUCKDB: join(local.home, "warehouse/default/warehouse.duckdb"),
 			DBT_SEND_ANONYMOUS_USAGE_STATS: "false",

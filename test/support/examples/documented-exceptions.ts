@@ -23,11 +23,6 @@ export const exceptions: { at: string; because: string }[] = [
 			"The engine that tests have is a library with one user, and makes no others.",
 	},
 	{
-		at: "docs/clickhouse.md#try-it sh",
-		because:
-			"No package registry has clickhouse-client or a server with a certificate for that name.",
-	},
-	{
 		at: "docs/laptop.md#stripe-without-a-tunnel sh",
 		because: "It needs Stripe's program and an account there.",
 	},

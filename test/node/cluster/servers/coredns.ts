@@ -26,7 +26,7 @@ export function corefile(kubeconfigFile: string): string {
 	errors
 	ready 127.0.0.1:${ports.dnsReady}
 	kubernetes cluster.local in-addr.arpa ip6.arpa {
-		kubeconfig ${kubeconfigFile}
+		kubeconfig "${kubeconfigFile}"
 	}
 	cache 5
 }
