@@ -157,7 +157,7 @@ const requests: [id: string, path: string, body?: object][] = [
 	["cancelRun", "/v1/runs/there/cancel"],
 ];
 /** They write nothing in Kubernetes. */
-const others = ["createUploads", "sendTestEvent"];
+const others = ["createUploads", "sendEventAgain", "sendTestEvent"];
 
 test("the list below has each endpoint that writes", () => {
 	const writing = endpoints
