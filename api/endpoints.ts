@@ -202,7 +202,10 @@ const rows: EndpointRow[] = [
 		summary: "List the events of a source, without their bodies",
 		tag: "events",
 		handler: listSourceEvents,
-		query: ["from", "to", "type", "state", "loads", "limit", "cursor"],
+		query: [
+			...["from", "to", "type", "state", "match"],
+			...["loads", "limit", "cursor"],
+		],
 		answers: ok("A page of events.", "EventList"),
 		errors: [410],
 	},

@@ -104,6 +104,7 @@ export const eventSchemas: Record<string, SchemaObject> = {
 				}),
 			},
 			"cursor?": text("Leads to the next page. Absent on the last one."),
+			"reached?": time("With a cursor: what is later than this was looked at."),
 		},
 	),
 	Event: object("An event, and where it is.", {

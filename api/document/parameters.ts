@@ -1,5 +1,6 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
 import { eventStates } from "../../packages/contracts/stored-event.ts";
+import { maxMatchLength } from "../events/content-match.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { apiResources } from "../resources/api-resource.ts";
 import { changeKinds } from "../resources/changes.ts";
@@ -84,6 +85,10 @@ const inQueries: Record<string, SchemaField> = {
 		{ example: "sources,runs" },
 	),
 	state: choice("Only events in this state.", eventStates),
+	match: text(
+		"Only events that have this value: what a JSON Pointer (RFC 6901) leads to in the body, a captured header, or a captured query parameter behind a question mark. Without `from`, of the last 24 hours. A page ends after some seconds of reading, and `reached` says how far it came. This needs the right to `get` `sources/bodies`.",
+		{ maxLength: maxMatchLength, example: "/order/id=1001" },
+	),
 	[labelSelector]: text(
 		"Only those with these labels, as in `kubectl get --selector`.",
 		{ example: "team=shop" },

@@ -10,6 +10,7 @@ import type { ApiRequest, Handler } from "../http/endpoint.ts";
 import { invalidParameter, RequestError } from "../http/errors.ts";
 import { flagOf, instantOf } from "../http/query.ts";
 import { sizeOf } from "../resources/page.ts";
+import { contentMatchOf } from "./content-match.ts";
 import { eventView } from "./event.ts";
 import { readLoads } from "./loads.ts";
 import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
@@ -17,20 +18,28 @@ import { type EventsPlace, placeOf, requireSource } from "./sources.ts";
 /** `GET /v1/sources/{name}/events`: the newest first. */
 export const listSourceEvents: Handler = async (request) => {
 	const { params, query } = request;
-	const { from, to, type, state, cursor } = query;
+	const { from, to, type, state, match, cursor } = query;
 	const withLoads = flagOf("loads", query.loads);
 	const list = {
 		limit: sizeOf(query.limit),
-		...(from !== undefined && { from: instantOf("from", from) }),
+		...(from === undefined
+			? match !== undefined && { from: dayBefore(Date.now()) }
+			: { from: instantOf("from", from) }),
 		...(to !== undefined && { to: instantOf("to", to) }),
 		...(type !== undefined && { types: [typeOf(type)] }),
 		...(state !== undefined && { state: stateOf(state) }),
+		...(match !== undefined && { match: contentMatchOf(match) }),
 		...(cursor !== undefined && { cursor: cursorOf(cursor) }),
 		...(withLoads && { stored: true as const }),
 	};
-	const place = placeOf(await requireSource(request, params.name!));
+	const withBodies = match !== undefined;
+	const place = placeOf(await requireSource(request, params.name!, withBodies));
 	if (!place) return { items: [] };
-	const { events, cursor: next } = await listInShards(request, place, list);
+	const {
+		events,
+		cursor: next,
+		reached,
+	} = await listInShards(request, place, list);
 	const loads = withLoads
 		? await readLoads(
 				request,
@@ -51,8 +60,14 @@ export const listSourceEvents: Handler = async (request) => {
 			...(loads && { loads: loads[at] }),
 		})),
 		...(next !== undefined && { cursor: next }),
+		...(reached !== undefined && { reached }),
 	};
 };
+
+/** A search goes through bodies, so it goes no further back unasked. */
+function dayBefore(nowMs: number): string {
+	return new Date(nowMs - 24 * 3_600_000).toISOString();
+}
 
 function typeOf(type: string): string {
 	if (type !== "" && type.length <= 200) return type;
@@ -82,6 +97,8 @@ interface Page {
 	events: ListedEvent[];
 	/** Absent at the end. */
 	cursor?: string;
+	/** With a cursor: what is later was looked at. */
+	reached?: string;
 }
 
 /** A shard whose list hasn't ended, and where it goes on; without a cursor at its beginning. */
@@ -140,7 +157,16 @@ export async function listInShards(
 		if (cursor !== undefined) left.push({ ...part, cursor });
 	}
 	events.sort(newestFirst);
-	return { events, ...(left.length > 0 && { cursor: writeCursor(left) }) };
+	// What one shard hasn't looked at, the page hasn't.
+	const reached = pages
+		.flatMap((page) => page.reached ?? [])
+		.sort()
+		.at(-1);
+	return {
+		events,
+		...(left.length > 0 && { cursor: writeCursor(left) }),
+		...(left.length > 0 && reached !== undefined && { reached }),
+	};
 }
 
 function firstPart(shard: number, at: number): Part {

@@ -46,12 +46,17 @@ export function defineStored(events: CommandGroup): void {
 				"imported",
 			] as const),
 		)
+		.option(
+			"--match <place=value>",
+			"only those with this value in the body (/order/id=1001), a captured header (x-id=…) or a captured query parameter (?shop=…); without --from, of the last 24 hours",
+		)
 		.option("--limit <n>", `how many at most; without it ${defaultEvents}`)
 		.addOption(dataOption)
 		.addHelpText(
 			...examples(
 				"tidemill events list shop",
 				"tidemill events list shop --state quarantined --from 2026-03-01T00:00:00Z",
+				"tidemill events list shop --match /order/id=1001 --from 2d",
 			),
 		)
 		.action(async (name, { limit, output, ...query }, command) => {
@@ -104,9 +109,12 @@ export async function listed(
 		const page = (await answer.json()) as {
 			items: EventListing[];
 			cursor?: string;
+			reached?: string;
 		};
 		items.push(...page.items);
 		cursor = page.cursor;
+		if (query.match !== undefined && page.reached !== undefined)
+			remark(`Looked back to ${page.reached}: ${items.length} found.\n`);
 	} while (cursor !== undefined && items.length < count);
 	return items;
 }

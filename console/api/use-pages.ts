@@ -13,6 +13,8 @@ interface Pages<Item> {
 	cursor?: string | undefined;
 	/** Of the list, if the API knows it. */
 	total?: number | undefined;
+	/** Of a list that takes long: what is later than this time was looked at. */
+	reached?: string | undefined;
 }
 
 /**
@@ -41,6 +43,7 @@ export function usePages<Item>(
 				...{ key, pages: before.pages + 1, cursor: page.cursor },
 				items: [...before.items, ...page.items],
 				total: before.total ?? page.total,
+				reached: page.reached,
 			};
 		} catch (error) {
 			// Whoever tries again begins anew.
@@ -66,10 +69,11 @@ export function usePages<Item>(
 		items,
 		cursor,
 		total,
+		reached,
 		pages: shown,
 	} = isRead ? answer : noneOf<Item>(key);
 	return {
-		...{ key, items, total, problem, retry },
+		...{ key, items, total, reached, problem, retry },
 		isLoading: isLoading || (!isRead && !problem),
 		/** Whether the list goes on. */
 		hasMore: cursor !== undefined,

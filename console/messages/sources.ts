@@ -157,6 +157,10 @@ export const sources = {
 			: `${count.toLocaleString("en")} events came meanwhile.`,
 	leftOut: (count: string) =>
 		`This is a sample: ${count} events came too fast to be shown.`,
+	match: "Find in all stored events",
+	searched: (found: number, goesOn: boolean, from: string) =>
+		`${found} found${goesOn ? " so far" : ""}${from === "" ? " in the last 24 hours" : ""}.`,
+	searchedTo: "Looked back to",
 	text: "Text in the body",
 	textFound: (found: number, read: number, shown: number) =>
 		`${found} of the ${shown} events shown here${

@@ -38,11 +38,18 @@ export function StoredEvents({
 	const to = query.get("to") ?? "";
 	const shown = query.get("event");
 	const text = query.get("text") ?? "";
+	const match = query.get("match") ?? "";
 	const [round, setRound] = useState(0);
-	const filters = { state, type, from: instant(from), to: instant(to) };
+	const seesBodies = can("sources/bodies", "get");
+	// Half a search would find what nobody means.
+	const search = seesBodies && /^.*=./.test(match) ? match : "";
+	const filters = {
+		...{ state, type, from: instant(from), to: instant(to) },
+		match: search,
+	};
 	const read = useEvents(source, filters, round, progress);
 	const { events, hasMore, more, isLoading, problem, retry } = read;
-	const seesBodies = can("sources/bodies", "get");
+	useSearch(read, search);
 	const bodies = useBodies(
 		source.name,
 		events.map(({ eventId }) => eventId),
@@ -89,6 +96,15 @@ export function StoredEvents({
 				/>
 				{seesBodies && (
 					<TextField
+						label={words.match}
+						type="search"
+						value={match}
+						placeholder="/order/id=1001"
+						onInput={(value) => setQuery({ match: value })}
+					/>
+				)}
+				{seesBodies && (
+					<TextField
 						label={words.text}
 						type="search"
 						value={text}
@@ -102,6 +118,17 @@ export function StoredEvents({
 			{seesBodies && text !== "" && events.length > 0 && (
 				<p class="quiet" role="status">
 					{words.textFound(rows.length, bodies.size, events.length)}
+				</p>
+			)}
+			{search !== "" && !problem && (
+				<p class="quiet" role="status">
+					{words.searched(events.length, hasMore || isLoading, from)}
+					{read.reached && (
+						<>
+							{" "}
+							{words.searchedTo} <Time at={read.reached} />
+						</>
+					)}
 				</p>
 			)}
 			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
@@ -222,6 +249,18 @@ function useEvents(
 	if (!isLoading || items.length > 0) found.current = items;
 	const events = useNewest(found.current, { ...list, path, query, progress });
 	return { ...list, events };
+}
+
+/** A search reads on by itself until it fills a page: a page of the API ends after some seconds of reading. */
+function useSearch(
+	{ events, hasMore, isLoading, problem, more }: ReturnType<typeof useEvents>,
+	search: string,
+): void {
+	const isFull = events.length > 0 && events.length % pageSize === 0;
+	const goesOn = search !== "" && hasMore && !isLoading && !problem && !isFull;
+	useEffect(() => {
+		if (goesOn) more();
+	});
 }
 
 /** The filters, once nobody has changed them for a moment. */

@@ -84,4 +84,18 @@ export const moved: Record<string, string> = {
 		"reference/rights#what-a-role-says-beside-a-spec",
 	"security#what-a-stolen-credential-gives":
 		"reference/rights#what-a-stolen-credential-gives",
+	// kubectl says the same.
+	"reference/cli#tidemill-sources-get": "cli",
+	"reference/cli#tidemill-sources-describe": "cli",
+	"reference/cli#tidemill-destinations-get": "cli",
+	"reference/cli#tidemill-destinations-describe": "cli",
+	"reference/cli#tidemill-pipelines-get": "cli",
+	"reference/cli#tidemill-pipelines-describe": "cli",
+	"reference/cli#tidemill-runs-get": "cli",
+	"reference/cli#tidemill-runs-describe": "cli",
+	"reference/cli#tidemill-tracking-plans-get": "cli",
+	"reference/cli#tidemill-tracking-plans-describe": "cli",
+	"reference/cli#tidemill-operations-get": "cli",
+	"reference/cli#tidemill-operations-describe": "cli",
+	"reference/cli#tidemill-get": "cli",
 };

@@ -36,7 +36,18 @@ export interface EventsAsked {
 	withoutImported?: true;
 	/** Where the page before ended. */
 	cursor?: string;
+	/** Only events that have this. Who asks may see bodies. */
+	match?: ContentMatch;
 }
+
+/**
+ * A value that an event has: where a JSON Pointer (RFC 6901) leads in its body, or in a captured field
+ * ({@link file://./route.ts parameterField}).
+ */
+export type ContentMatch = { value: string } & (
+	| { bodyPointer: string; field?: never }
+	| { field: string; bodyPointer?: never }
+);
 
 /**
  * `accepted`: a row of its date. `quarantined`: its tracking plan keeps it apart. `released`: it was kept apart, and is a row
@@ -94,6 +105,8 @@ export type EventsAnswer =
 			events: ListedEvent[];
 			/** Absent at the end. A page may have fewer events than asked for, and even none, before the end. */
 			cursor?: string;
+			/** With a cursor: what is later than this was looked at, RFC 3339. */
+			reached?: string;
 	  }
 	| EventsRefusal;
 

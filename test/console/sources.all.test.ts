@@ -127,6 +127,12 @@ describe.skipIf(noBrowser)("Sources in the console", () => {
 		await events.getByText(/^1 of the \d+ events shown here$/).waitFor();
 		expect(await events.getByText(other).count()).toBe(0);
 		await events.getByText(wanted).waitFor();
+		await events.getByLabel("Text in the body").fill("");
+		await events.getByLabel("Find in all stored events").fill("/note=Bread");
+		await events.getByText(/^\d+ found in the last 24 hours\.$/).waitFor();
+		await events.getByText(other).waitFor();
+		expect(await events.getByText(wanted).count()).toBe(0);
+		await events.getByLabel("Find in all stored events").fill("");
 		const days = page.getByRole("region", { name: "The last 31 days" });
 		// Archive counts what it stores, every minute at the latest.
 		await days.getByText(/: \d+ received, \d+ stored/).waitFor({

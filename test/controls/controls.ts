@@ -391,7 +391,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "the API deletes what others use",
-		file: "api/resources/resource-deletion.ts",
+		file: "api/resources/usage.ts",
 		find: "		if (names.length === 0) continue;\n",
 		replace: "		if (names.length < 2) continue;\n",
 		seenBy: { file: "api/requests.test.ts", test: "deleted only by force" },

@@ -122,6 +122,8 @@ test("an event is listed and found as soon as it is in the buffer, and the same 
 		expect(list.events[0]).toEqual(newest);
 		expect(list.ids).toEqual(events.map(idOf).reverse());
 		expect(list).not.toHaveProperty("cursor");
+		const match = { bodyPointer: "/n", value: "22" };
+		expect((await listed(archive, { match })).ids).toEqual([idOf(events[1]!)]);
 		return found(archive, events[1]!);
 	};
 	expect(await show()).toEqual({

@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import type {
+	ContentMatch,
 	EventState,
 	StoredEvent,
 } from "../../../packages/contracts/stored-event.ts";
@@ -8,6 +9,7 @@ import {
 	idOf,
 	StoredEvents,
 } from "../../../test/support/fixtures/data-plane/stored-events.ts";
+import type { FrameEvent } from "../../wire/frame-event.ts";
 import { listEvents } from "./listing.ts";
 import { findEvent } from "./lookup.ts";
 
@@ -114,6 +116,54 @@ test("a list has the source's events of the chosen times, types and states alone
 		await events.archive();
 	}
 });
+
+test.each([1, 2, 100])(
+	"a search on pages of %i finds what has exactly the value, wherever it is, each once",
+	async (limit) => {
+		const events = new StoredEvents();
+		const of = (ms: number, body: string, more: Partial<FrameEvent> = {}) =>
+			eventAt(noonMs + ms, { body: Buffer.from(body), ...more });
+		const hits = [
+			of(0, '{"order":{"id":"1001"}}'),
+			of(1, '{"order":{"id":1.001e3}}', { quarantined: true }),
+			of(2, '{"order":{"id":["7","\\u0031001"]},"note":"x"}'),
+		];
+		const others = [
+			of(3, '{"order":{"id":"21001"},"id":"1001"}'),
+			of(4, '{"order":{"id":10010}}'),
+			of(5, '["1001"]'),
+			of(6, '{"order":{"id":"1001"}}', { account: "other" }),
+			of(7, '"1001"', { headers: '{"x-id":"1001","?shop":"a"}' }),
+		];
+		for (const each of [...hits, ...others]) events.publish([each]);
+		const search = async (match: ContentMatch) => {
+			const ids: string[] = [];
+			for (let cursor: string | undefined; ; ) {
+				const asked = { limit, match, ...(cursor && { cursor }) };
+				const page = await listEvents(events, account, sourceKey, asked);
+				if (!page.ok) throw new Error(page.error.message);
+				ids.push(...page.events.map(({ eventID }) => eventID));
+				cursor = page.cursor;
+				expect(page.reached === undefined).toBe(cursor === undefined);
+				if (cursor === undefined) return ids.toSorted();
+			}
+		};
+		for (const _ of ["buffered", "archived"]) {
+			const bodyPointer = "/order/id";
+			expect(await search({ bodyPointer, value: "1001" })).toEqual(
+				hits.map(idOf).toSorted(),
+			);
+			expect(await search({ bodyPointer: "", value: "1001" })).toEqual(
+				[others[2]!, others[4]!].map(idOf).toSorted(),
+			);
+			const ofField = [idOf(others[4]!)];
+			expect(await search({ field: "x-id", value: "1001" })).toEqual(ofField);
+			expect(await search({ field: "?shop", value: "a" })).toEqual(ofField);
+			expect(await search({ field: "x-id", value: "100" })).toEqual([]);
+			await events.archive();
+		}
+	},
+);
 
 test.each([1, 2, 100])(
 	"imported events are listed on pages of %i, each once, the newest date first",

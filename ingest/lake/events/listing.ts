@@ -44,7 +44,10 @@ export async function listEvents(
 			...storedEvent(row, state),
 			...times[at],
 		})),
-		...(next && { cursor: writeCursor(next) }),
+		...(next && {
+			cursor: writeCursor(next),
+			reached: new Date(listing.reachedMs).toISOString(),
+		}),
 	};
 }
 
@@ -78,6 +81,8 @@ async function timesOf(
 
 class Listing {
 	readonly shown: ListedRow[] = [];
+	/** Where the page ends: what is later was looked at, but for what came meanwhile. */
+	reachedMs = 0;
 	readonly #events: EventStore;
 	readonly #account: string;
 	readonly #sourceKey: string;
@@ -97,7 +102,7 @@ class Listing {
 		ends: StreamEnds,
 		cursor: Cursor | undefined,
 	) {
-		const { from, to, types } = asked;
+		const { from, to, types, match } = asked;
 		this.#events = events;
 		this.#account = account;
 		this.#sourceKey = sourceKey;
@@ -109,6 +114,7 @@ class Listing {
 			...(from !== undefined && { fromMs: Date.parse(from) }),
 			...(to !== undefined && { toMs: Date.parse(to) }),
 			...(types && { types }),
+			...(match && { match }),
 		};
 	}
 
@@ -149,6 +155,7 @@ class Listing {
 		const after = last
 			? { timeMs: last.timeMs, eventID: last.eventID }
 			: { timeMs: buffered.unreadMs + 1, eventID: "" };
+		this.reachedMs = after.timeMs;
 		return { stream, done, after, frame: buffered.readThrough(after) };
 	}
 
@@ -221,6 +228,7 @@ class Listing {
 					if (!isFull && performance.now() < this.#untilMs) continue;
 					const { name, quarantined } = object;
 					const { timeMs, eventID } = isFull ? rows.at(-1)!.row : atEnd;
+					this.reachedMs = isFull ? timeMs : (opened.groups[0]?.fromMs ?? 0);
 					return {
 						stream,
 						done,

@@ -2,6 +2,7 @@ import { zstdDecompressSync } from "node:zlib";
 // hyparquet: reads Parquet by byte ranges, without a file or a database. It has no dependencies.
 import { type FileMetaData, parquetReadObjects } from "hyparquet";
 import { isCounted } from "../../../packages/contracts/manifest.ts";
+import { hasContent } from "./content-match.ts";
 import {
 	hasType,
 	isChosen,
@@ -35,7 +36,9 @@ export async function rowsOfGroup(
 	group: RowGroup,
 	choice: RowChoice,
 ): Promise<StoredRow[]> {
-	const { types, limit, whole } = choice;
+	const { types, match, whole } = choice;
+	// What has the value shows only in the contents.
+	const limit = match ? Infinity : choice.limit;
 	const places = await rowsOf(group, [
 		...(["event_id", "timestamp", "kind"] as const),
 		...(types ? (["violations"] as const) : []),
@@ -51,10 +54,22 @@ export async function rowsOfGroup(
 	if (from === undefined || to === undefined) return [];
 	const contents = await rowsOf(
 		group,
-		["body", "violations", ...(whole ? (["headers"] as const) : [])],
+		[
+			"body",
+			"violations",
+			...(whole || match?.field ? (["headers"] as const) : []),
+		],
 		{ rowStart: from, rowEnd: to + 1 },
 	);
-	return chosen.map((row) => {
+	const found = match
+		? chosen
+				.filter((row) => {
+					const { body, headers } = contents[row - from]!;
+					return hasContent(match, body, text(headers));
+				})
+				.slice(0, choice.limit)
+		: chosen;
+	return found.map((row) => {
 		const { event_id, timestamp, kind } = places[row]!;
 		const { body, headers, violations } = contents[row - from]!;
 		const validation = validationOf(text(violations));

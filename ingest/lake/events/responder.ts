@@ -1,12 +1,17 @@
 import type { EventsRequest } from "../../../packages/contracts/stored-event.ts";
+import { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { LakeContext } from "../request/context.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { LakeShard } from "../request/lake-shard.ts";
+import { requireTurn } from "../request/requirements.ts";
 import type { Answers } from "../request/responder.ts";
 import { EventStore } from "./event-store.ts";
 import { listEvents } from "./listing.ts";
 import { findEvent } from "./lookup.ts";
 import type { RowThread } from "./row-thread.ts";
+
+/** Of an account: one reads at a time, for some seconds a page. */
+const maxSearchesWaiting = 4;
 
 /** Answers the API's questions about the stored events of one shard's sources (packages/contracts/stored-event.ts). */
 export function answerEvents(
@@ -15,7 +20,14 @@ export function answerEvents(
 	thread: RowThread,
 ): Answers["events"] {
 	const events = new EventStore({ ...context, turns, thread, shard });
-	return (request) => answerTo(events, request);
+	const searching = new FairLimit({ atOncePerOwner: 1 });
+	return (request) => {
+		const { account, list } = request;
+		const answer = () => answerTo(events, request);
+		if (!list?.match) return answer();
+		requireTurn(searching, account, maxSearchesWaiting, "searches in events");
+		return searching.run(account, answer);
+	};
 }
 
 async function answerTo(

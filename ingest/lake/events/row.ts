@@ -1,9 +1,11 @@
 import type {
+	ContentMatch,
 	EventState,
 	StoredEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import { decodeFrame } from "../../wire/frame.ts";
+import { hasContent } from "./content-match.ts";
 
 /** A stored event as the thread reads it from an object or a frame. */
 export interface StoredRow extends RowPlace {
@@ -41,6 +43,7 @@ export interface RowChoice {
 	/** Only rows before this one. */
 	before?: RowPlace;
 	types?: readonly string[];
+	match?: ContentMatch;
 	eventID?: string;
 	/** With body and captured headers. */
 	whole?: boolean;
@@ -122,7 +125,7 @@ export function rowsOfFrames(
 	frames: readonly FrameMessage[],
 	choice: FramesChoice,
 ): StoredRow[] {
-	const { account, sourceKeys, quarantined, whole, limit } = choice;
+	const { account, sourceKeys, quarantined, whole, limit, match } = choice;
 	const wanted = new Set(sourceKeys);
 	const rows: StoredRow[] = [];
 	for (const { sequence, timeMs: storedMs, bytes } of frames)
@@ -135,6 +138,7 @@ export function rowsOfFrames(
 			if (!isChosen(choice, { timeMs, eventID })) continue;
 			const validation = validationOf(event.violations);
 			if (!hasType(choice, validation)) continue;
+			if (match && !hasContent(match, body, event.headers)) continue;
 			rows.push({
 				eventID,
 				timeMs,

@@ -49,6 +49,7 @@ import {
 	retainedDays,
 } from "../../../packages/contracts/retention.ts";
 import {
+	type ContentMatch,
 	type EventsAsked,
 	type EventsRequest,
 	eventStates,
@@ -99,6 +100,14 @@ const ofText: RequestSchema<BodyMatch> = object({
 const ofNumber: RequestSchema<BodyMatch> = object({
 	bodyPointer,
 	equalsNumber: text(/^[-+.\deE]{1,100}$/),
+});
+
+/** Of what people type. */
+const value = text(/^[\s\S]{0,1000}$/);
+const inBody: RequestSchema<ContentMatch> = object({ bodyPointer, value });
+const inField: RequestSchema<ContentMatch> = object({
+	field: text(/^[\s\S]{1,200}$/),
+	value,
 });
 
 /** As the CRD bounds a filter's lists. */
@@ -246,6 +255,9 @@ export const questions = {
 				state: optional(oneOf(...eventStates)),
 				stored: flag,
 				withoutImported: flag,
+				match: optional((value) =>
+					"field" in Object(value) ? inField(value) : inBody(value),
+				),
 				cursor: optional(text(/^[\w-]+$/)),
 			}),
 		),

@@ -211,6 +211,28 @@ test("a body needs a right of its own", async () => {
 	});
 });
 
+test("a search in bodies needs the right to them, and finds nothing of another account", async () => {
+	const from = "from=2026-03-01T00:00:00Z";
+	const search = (what: string) =>
+		`/v1/sources/shop/events?${from}&match=${encodeURIComponent(`=of ${what}`)}`;
+	const viewer = apiClient(api.url, shop.tokens.viewer);
+	expect(await viewer("GET", search(shop.account))).toMatchObject({
+		status: 403,
+		body: { detail: expect.stringContaining("sources/bodies") },
+	});
+	const editor = apiClient(api.url, shop.tokens.editor);
+	const own = await editor("GET", search(shop.account));
+	expect(idsIn(own.body)).toEqual(shop.events.map(idOf).reverse());
+	const theirs = await editor("GET", search(thief.account));
+	expect(idsIn(theirs.body)).toEqual([]);
+	asOwner();
+	const found = await tidemill(
+		...["events", "list", "shop", "--from", "2026-03-01T00:00:00Z"],
+		...["--match", `=of ${shop.account}`, "-o", "json"],
+	);
+	expect(JSON.parse(found.stdout)).toHaveLength(2);
+});
+
 test("a stored event is sent again by who may read bodies and change the Source, and by nobody else", async () => {
 	const again = `/v1/sources/shop/events/${idOf(shop.events[0])}/send-again`;
 	for (const who of ["viewer", "runner", "nobody"] as const) {
