@@ -4,11 +4,11 @@ import {
 	type StreamAPI,
 	type StreamInfo,
 } from "@nats-io/jetstream";
-import { errors } from "@nats-io/transport-node";
 import { namedStreams, shardOfStream } from "../../packages/contracts/nats.ts";
 import { createLog } from "../../packages/service/log.ts";
 import {
 	connectNats,
+	isNotPermitted,
 	isStreamNotFound,
 } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
@@ -204,6 +204,7 @@ class Buffers {
 		try {
 			await this.#streams.delete(name);
 		} catch (error) {
+			// An administrator's own NATS may have the users of an earlier version.
 			if (!isNotPermitted(error)) throw error;
 			return refuse(
 				`NATS doesn't let archive's user delete ${name}. Give it the users of this version (files/nats.conf), or delete the stream as its administrator.`,
@@ -269,12 +270,4 @@ class Buffers {
 			return undefined;
 		}
 	}
-}
-
-/** An administrator's own NATS may have the users of an earlier version. */
-function isNotPermitted(error: unknown): boolean {
-	return (
-		error instanceof Error &&
-		error.cause instanceof errors.PermissionViolationError
-	);
 }

@@ -4,8 +4,9 @@ import {
 	jetstreamManager,
 	type StreamInfo,
 } from "@nats-io/jetstream";
-import { errors, type NatsConnection } from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
 import { maxFrameBytes, serverStateSubject } from "../contracts/nats.ts";
+import { mayNotAsk } from "../service/nats/connection.ts";
 
 /** One server's answer on {@link serverStateSubject}, with the fields that matter here. */
 export interface ServerState {
@@ -65,13 +66,6 @@ async function accountState(connection: NatsConnection, timeout: number) {
 		if (!mayNotAsk(error) && !(error instanceof JetStreamApiError)) throw error;
 		return undefined;
 	}
-}
-
-function mayNotAsk(error: unknown): boolean {
-	return (
-		error instanceof errors.NoRespondersError ||
-		error instanceof errors.PermissionViolationError
-	);
 }
 
 /** How many bytes of frames a stream still takes. */

@@ -2,7 +2,7 @@ import { errors, type NatsConnection } from "@nats-io/transport-node";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { warnOfSharedAccount } from "./own-account.ts";
+import { isInOwnAccount, warnOfSharedAccount } from "./own-account.ts";
 
 const log = pino({ level: "silent" });
 
@@ -42,6 +42,27 @@ test("a metric says that NATS lacks the role's account, until it has one", async
 	expect(await registry.metrics()).toContain('{role="operator"} 0');
 	expect(looks).toEqual([false, true]);
 });
+
+const unheard = new errors.NoRespondersError("probe");
+const refused = new errors.PermissionViolationError("no", "publish", "probe");
+
+test.each([
+	["nobody hears it", unheard],
+	["nobody hears it, wrapped", wrapped(unheard)],
+	["nobody hears it, wrapped twice", wrapped(wrapped(unheard))],
+	["NATS refuses it", refused],
+	["NATS refuses it, wrapped", wrapped(refused)],
+])(
+	"a user whose question ends so is in an account of its own: %s",
+	async (_, error) => {
+		const nats = { request: () => Promise.reject(error) };
+		expect(await isInOwnAccount(nats as unknown as NatsConnection)).toBe(true);
+	},
+);
+
+function wrapped(cause: Error): Error {
+	return new errors.RequestError(cause.message, { cause });
+}
 
 test("while NATS doesn't answer, nothing is said of the account", async () => {
 	const { nats } = natsWith(["silent"]);

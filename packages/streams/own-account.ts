@@ -1,9 +1,9 @@
-import { errors, type NatsConnection } from "@nats-io/transport-node";
+import type { NatsConnection } from "@nats-io/transport-node";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { Gauge, type Registry } from "prom-client";
 import { ownAccountProbe } from "../contracts/nats.ts";
 import type { Logger } from "../service/log.ts";
-import { onReconnect } from "../service/nats/connection.ts";
+import { mayNotAsk, onReconnect } from "../service/nats/connection.ts";
 
 /**
  * Whether the connection's user is in an account of its own, which imports what its role needs. In the account that holds the
@@ -20,15 +20,8 @@ export async function isInOwnAccount(
 		});
 		return false;
 	} catch (error) {
-		if (
-			error instanceof errors.NoRespondersError ||
-			error instanceof errors.PermissionViolationError ||
-			(error instanceof errors.RequestError &&
-				(error.isNoResponders() ||
-					error.cause instanceof errors.PermissionViolationError))
-		)
-			return true;
-		throw error;
+		if (!mayNotAsk(error)) throw error;
+		return true;
 	}
 }
 

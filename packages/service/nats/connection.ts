@@ -6,6 +6,8 @@ import {
 	connect,
 	type NatsConnection,
 	type NodeConnectionOptions,
+	NoRespondersError,
+	PermissionViolationError,
 } from "@nats-io/transport-node";
 import { backoffMs } from "../backoff.ts";
 import type { Logger } from "../log.ts";
@@ -180,6 +182,24 @@ export async function countMessages(
 	if (Number.isNaN(following))
 		throw new Error(`NATS can't count ${subject} in ${stream}`);
 	return following + 1;
+}
+
+/** Whether NATS refused a request because of the user's permissions. */
+export function isNotPermitted(error: unknown): boolean {
+	return causes(error).some((one) => one instanceof PermissionViolationError);
+}
+
+/** The same, or the user's account imports no such subject, so that nobody hears the request. */
+export function mayNotAsk(error: unknown): boolean {
+	return (
+		isNotPermitted(error) ||
+		causes(error).some((one) => one instanceof NoRespondersError)
+	);
+}
+
+/** The error itself, too: the client wraps it once or twice. */
+function* causes(error: unknown): Generator<unknown, undefined> {
+	for (let one = error; one instanceof Error; one = one.cause) yield one;
 }
 
 /** Whether a request failed because its stream, or its bucket, doesn't exist. */
