@@ -1,4 +1,4 @@
-import { beforeAll, expect, inject, test, vi } from "vitest";
+import { beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import {
 	operationKind,
 	type Pipeline,
@@ -21,6 +21,7 @@ import {
 	newAccount,
 	tokenOf,
 } from "../../support/fixtures/control-plane/api-fixture.ts";
+import { kubectlDone } from "../../support/servers/kubectl.ts";
 
 /* What is the operator's is known by more than a name that others could choose, and who may change an object can't have it removed or kept. */
 
@@ -366,7 +367,7 @@ test("nobody but an operator claims namespaces for an installation, by a Lease t
 		await expect(
 			builtIn.patch(kinds.lease, name, account, { metadata }, "merge"),
 		).rejects.toMatchObject(refused);
-	// Whoever may renew an operator's Lease goes on, also with an earlier version's role.
+	// Whoever may renew an operator's Lease goes on.
 	await admin.create(kinds.lease, {
 		...forged,
 		metadata: { ...forged.metadata, name: "own" },
@@ -383,4 +384,38 @@ test("nobody but an operator claims namespaces for an installation, by a Lease t
 		),
 	).rejects.toMatchObject(refused);
 	await admin.delete(kinds.lease, "own", account);
+	await kubectlDone(["apply", "-f", "charts/tidemill/files/rbac/rbac.yaml"]);
+	// An operator's rights in one namespace give it no others.
+	const ofOne = await tokenOf(account, "of-one", "edit", "tidemill-operator");
+	await expect(
+		clientOf(ofOne).create(kinds.lease, forged),
+	).rejects.toMatchObject(refused);
+	// As an operator of an earlier version, after a rollback.
+	const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+	await admin.raw("POST", bindings, {
+		body: {
+			metadata: { name: account },
+			roleRef: {
+				apiGroup: "rbac.authorization.k8s.io",
+				kind: "ClusterRole",
+				name: "tidemill-operator",
+			},
+			subjects: [
+				{ kind: "ServiceAccount", name: "built-in", namespace: account },
+			],
+		},
+	});
+	onTestFinished(async () => {
+		await admin.raw("DELETE", `${bindings}/${account}`);
+	});
+	await vi.waitFor(() => builtIn.create(kinds.lease, forged), soon);
+	const other = { annotations: { "tidemill.dev/claims": "{}" } };
+	await builtIn.patch(
+		kinds.lease,
+		"forged",
+		account,
+		{ metadata: other },
+		"merge",
+	);
+	await admin.delete(kinds.lease, "forged", account);
 });

@@ -44,7 +44,6 @@ export const operatorRights = {
 			"leases",
 			"create get list patch update watch",
 		),
-		...rights("tidemill.dev", "installations", "claim"),
 		...rights("apps", "deployments", "get"),
 		...rights("events.k8s.io", "events", "create patch update"),
 	],
