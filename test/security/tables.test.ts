@@ -55,12 +55,28 @@ describe.each(rows)(
 	},
 );
 
-test("each credential of docs/security.md has tests that show where it goes", () => {
-	const told = [...tableOf("Credential").keys()].map(plain);
-	expect(told).toEqual(Object.keys(credentialAddresses));
-	for (const [what, proofs] of Object.entries(credentialAddresses))
-		expect(missing(proofs), what).toEqual([]);
+const credentials = [...tableOf("Credential")].map(
+	([what, cells]) => [plain(what), cells] as const,
+);
+
+test("each credential of docs/security.md is one of the list, and the other way round", () => {
+	expect(credentials.map(([what]) => what)).toEqual(
+		Object.keys(credentialAddresses),
+	);
 });
+
+test.each(credentials)(
+	"%s: who chooses it, where it goes and what binds them is as said, and a test shows each part",
+	(what, cells) => {
+		const shown = Object.entries(credentialAddresses[what] ?? {});
+		expect(shown.map(([column]) => column)).toEqual(Object.keys(cells));
+		for (const [column, words] of shown) {
+			expect(unproved(cells[column]!, words), column).toBe("");
+			for (const [said, ...proofs] of words)
+				expect(missing(proofs), said).toEqual([]);
+		}
+	},
+);
 
 test("each attack that was tried says what happened, and has a test", () => {
 	const attacks = [...tableOf("Attack")];
