@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { label } from "../../crds/labels.ts";
-import type { KubeClient } from "../../packages/kube/client/client.ts";
+import type {
+	KubeClient,
+	ListOptions,
+} from "../../packages/kube/client/client.ts";
 import {
 	type KubeObject,
 	type ObjectKey,
@@ -48,20 +51,20 @@ export function keyNamer<T extends KubeObject>(
 }
 
 /**
- * Asks the apiserver for an object. It sends one only if that has the label at that moment.
- * @param valuesOf the keys whose values may be long.
+ * Asks the apiserver for an object. It sends one only if that has the label at that moment, or in a version not older than the given one.
+ * @param options `valuesOf` are the keys whose values may be long.
  */
 export async function fetchLabelled<T extends KubeObject>(
 	client: KubeClient,
 	kind: ResourceKind<T>,
 	{ namespace, name }: ObjectKey,
-	valuesOf?: readonly string[],
+	options: Pick<ListOptions, "notOlderThan" | "valuesOf"> = {},
 ): Promise<T | undefined> {
 	const { items } = await client.list(kind, {
 		namespace,
 		labelSelector: `${label.use}=true`,
 		fieldSelector: `metadata.name=${name}`,
-		valuesOf,
+		...options,
 	});
 	return items.find(({ metadata }) => metadata.name === name);
 }

@@ -104,7 +104,9 @@ export function namedSchemas(
 		versionOf: ({ metadata }) => metadata.resourceVersion!,
 		async read(configMap) {
 			const key = keyOf(configMap);
-			const found = await fetchLabelled(client, kinds.configMap, key);
+			const found = await fetchLabelled(client, kinds.configMap, key, {
+				notOlderThan: configMap.metadata.resourceVersion,
+			});
 			if (!found) return undefined;
 			const part = Object.fromEntries(
 				keysOf(configMap).flatMap((key) => {

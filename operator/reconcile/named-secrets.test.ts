@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { label } from "../../crds/labels.ts";
 import type { Secret } from "../../packages/kube/kinds.ts";
 import { createLog } from "../../packages/service/log.ts";
@@ -31,13 +31,16 @@ orders.spec.webhook!.authorization = {
 	customToken: { secretRef: { name: "token", key: "a" } },
 };
 
-async function held(secrets: Secret[], destinations = [lake]) {
-	const client = listedClient({
+async function held(
+	secrets: Secret[],
+	destinations = [lake],
+	client = listedClient({
 		secrets,
 		destinations,
 		sources: [orders],
 		pipelines: [pipelineOf()],
-	});
+	}),
+) {
 	const informers = createInformers(client, { namespaces: undefined, log });
 	const stop = new AbortController();
 	const running = Object.values(informers).map((each) => each.run(stop.signal));
@@ -73,6 +76,20 @@ test("of a Secret the values are held that resources name, and of one that nobod
 		"tidemill-notifications": { url: "cc" },
 		unnamed: undefined,
 	});
+});
+
+test("a Secret is asked for as of the version that was told, so that its reading waits for nobody's other writes", async () => {
+	const client = listedClient({
+		secrets: [secret("token", { a: "ee" })],
+		sources: [orders],
+	});
+	const list = vi.spyOn(client, "list");
+	await held([], [], client);
+	expect(
+		list.mock.calls.flatMap(([{ plural }, options]) =>
+			plural === "secrets" && options?.valuesOf ? [options] : [],
+		),
+	).toEqual([expect.objectContaining({ valuesOf: ["a"], notOlderThan: "1" })]);
 });
 
 test("a value beyond the bound isn't held, and its fault has its size and the bound", () => {

@@ -63,14 +63,13 @@ export function namedSecrets(
 		wanted: (secret) => keysOf(secret).join() || undefined,
 		versionOf: ({ metadata }) => metadata.resourceVersion!,
 		async read(secret) {
-			const keys = keysOf(secret);
-			const found = await fetchLabelled(
-				client,
-				kinds.secret,
-				keyOf(secret),
-				keys,
-			);
-			return found && partOf(found, keys);
+			const valuesOf = keysOf(secret);
+			const notOlderThan = secret.metadata.resourceVersion;
+			const found = await fetchLabelled(client, kinds.secret, keyOf(secret), {
+				valuesOf,
+				notOlderThan,
+			});
+			return found && partOf(found, valuesOf);
 		},
 		joined: (secret, part, noRoom) => ({
 			...secret,

@@ -73,6 +73,23 @@ test("a list is read page by page", async () => {
 	).toEqual(["p1", "p2", "p3"]);
 });
 
+test("a list that need not be newer than a version has what was there then", async () => {
+	const { metadata } = await client.create(
+		kinds.configMap,
+		configMap("of-a-version", { a: "1" }),
+	);
+	const list = (notOlderThan: string) =>
+		client.list(kinds.configMap, {
+			...{ namespace, notOlderThan },
+			fieldSelector: "metadata.name=of-a-version",
+		});
+	const { items } = await list(metadata.resourceVersion!);
+	expect(items.map(({ data }) => data)).toEqual([{ a: "1" }]);
+	await expect(list("9007199254740991")).rejects.toMatchObject({
+		message: expect.stringContaining("Too large resource version"),
+	});
+});
+
 test("a field that another manager owns is a conflict, unless it is forced", async () => {
 	const desired = configMap("owned", { key: "ours" });
 	await client.apply(kinds.configMap, desired, { fieldManager: "one" });

@@ -31,6 +31,11 @@ export interface ListScope {
 export interface ListOptions extends ListScope {
 	limit?: number | undefined;
 	continue?: string | undefined;
+	/**
+	 * A version that a watch of this kind has told: the apiserver answers from its memory once that has it. By default it finds out first
+	 * what is newest, which takes a tenth of a second, and longer while it stores large objects.
+	 */
+	notOlderThan?: string | undefined;
 	/** In characters. A longer answer is {@link AnswerTooLong}. */
 	maxLength?: number | undefined;
 	/** The answer's long strings are empty, but for the values of members of these names. */

@@ -84,7 +84,15 @@ export class KubeClient {
 		kind: ResourceKind<T>,
 		options: ListOptions = {},
 	): Promise<KubeList<T>> {
-		const { namespace, metadataOnly, maxLength, valuesOf, ...query } = options;
+		const { namespace, metadataOnly, ...rest } = options;
+		const { maxLength, valuesOf, notOlderThan, ...selected } = rest;
+		const query = {
+			...selected,
+			...(notOlderThan !== undefined && {
+				resourceVersion: notOlderThan,
+				resourceVersionMatch: "NotOlderThan",
+			}),
+		};
 		const list = (await this.raw("GET", resourcePath(kind, namespace), {
 			...{ query, maxLength },
 			shorten: valuesOf && withoutLongStrings(new Set(valuesOf)),
