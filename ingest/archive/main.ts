@@ -145,19 +145,22 @@ export async function main(): Promise<number> {
 			unannounced = reason;
 		},
 	};
-	const work = whileAnnounced(announcement, signal, () =>
-		Promise.all([
-			guard.whileAccepted(signal, () =>
-				Promise.all([
-					...shards.map((shard) => shard.run(signal)),
-					lake.run(signal),
-				]),
-			),
-			stopped.run(signal),
-			keepRefusedStream(connection, replicas, log, signal),
-			makeStreams({ connection, replicas, log }, signal),
-		]),
-	);
+	const work = Promise.all([
+		// Also of one that stands by, or can't work: nobody else makes a role's lost stream where NATS has no reloader.
+		makeStreams({ connection, replicas, log }, signal),
+		whileAnnounced(announcement, signal, () =>
+			Promise.all([
+				guard.whileAccepted(signal, () =>
+					Promise.all([
+						...shards.map((shard) => shard.run(signal)),
+						lake.run(signal),
+					]),
+				),
+				stopped.run(signal),
+				keepRefusedStream(connection, replicas, log, signal),
+			]),
+		),
+	]);
 
 	const ended = stop.aborted ? Promise.resolve() : once(stop, "abort");
 	const end = await Promise.race([

@@ -10,7 +10,7 @@ import { bucket } from "../../packages/contracts/nats.ts";
 import type { Route } from "../../packages/contracts/route.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
-import { streamOf } from "../../packages/streams/made-streams.ts";
+import { haveMade, streamOf } from "../../packages/streams/made-streams.ts";
 import { answerRoles } from "../../packages/streams/stream-maker.ts";
 import {
 	connectAdmin,
@@ -21,9 +21,10 @@ import {
 	untilReady,
 } from "../support/fixtures/data-plane/receiver.ts";
 import { sendJSON } from "../support/senders/http-client.ts";
+import { startRole } from "../support/servers/role-server.ts";
 import { startNats, type TestNats } from "../support/servers/servers.ts";
 
-/* A NATS of one's own, without the chart's reloader beside it, that loses a bucket while no archive runs. */
+/* A NATS of one's own, without the chart's reloader beside it, that loses a bucket: while no archive runs, and while one of several does. */
 
 const wait = { timeout: 60_000, interval: 20 };
 const log = pino({ level: "silent" });
@@ -139,4 +140,42 @@ test("the API refuses a key of a caller's, and keeps it again once archive has m
 	await archiveComes();
 	await keep("1");
 	expect(await keep("1")).toEqual({ record: { bodyHash: "0" } });
+});
+
+test("any archive that runs makes a lost bucket at once: after another was killed, without a store, and when it can't announce itself", async () => {
+	await archiveGoes();
+	onTestFinished(archiveComes);
+	const start = async (name: string) => {
+		const process = await startRole("archive", {
+			name,
+			env: {
+				...{ NATS_URL: nats.urlFor("archive"), AWS_REGION: "us-east-1" },
+				...{ S3_ENDPOINT: "http://127.0.0.1:1", S3_BUCKET: "away" },
+				...{ AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" },
+			},
+		});
+		onTestFinished(() => process.stop());
+		return process;
+	};
+	const operator = await connect("operator");
+	onTestFinished(() => operator.close());
+	const name = streamOf(bucket.routes);
+	const make = () => haveMade(operator, name, 1);
+	const first = await start("first");
+	await vi.waitFor(make, wait);
+	// Its bucket of announcements is somebody else's stream now.
+	const { streams } = await jetstreamManager(admin);
+	await vi.waitFor(() => streams.delete(streamOf(bucket.archives)), wait);
+	await streams.add({
+		name: streamOf(bucket.archives),
+		subjects: ["elsewhere"],
+	});
+	await start("second");
+	await vi.waitFor(make, wait);
+	process.kill(first.pid, "SIGKILL");
+	await lose(bucket.routes);
+	const beganMs = performance.now();
+	await vi.waitFor(make, { timeout: 60_000, interval: 20 });
+	expect(performance.now() - beganMs).toBeLessThan(20_000);
+	await streams.delete(streamOf(bucket.archives));
 });

@@ -223,14 +223,10 @@ class OwnAccount {
 
 	/** When the apiserver has told the next change of the Secret. */
 	async #heard(signal: AbortSignal): Promise<number> {
-		const { metadata } = (await this.#client.get(
-			kinds.secret,
-			"own-token",
-			namespace,
-		))!;
+		const scope = { namespace, fieldSelector: "metadata.name=own-token" };
+		const { metadata } = await this.#client.list(kinds.secret, scope);
 		for await (const { type } of this.#client.watch(kinds.secret, {
-			namespace,
-			fieldSelector: "metadata.name=own-token",
+			...scope,
 			resourceVersion: metadata.resourceVersion!,
 			timeoutSeconds: 300,
 			silenceMs: 300_000,
