@@ -41,7 +41,7 @@ try {
 		kubectl create secret generic clickhouse --type=kubernetes.io/basic-auth --from-literal=username=${clickHouse.user} --from-literal=password=${clickHouse.password}
 		kubectl label secret clickhouse tidemill.dev/use=true
 		kubectl annotate secret clickhouse tidemill.dev/hosts=${clickHouse.url}
-		tidemill destinations create clickhouse --clickhouse ${clickHouse.url} --database analytics --user-secret clickhouse
+		tidemill destinations create clickhouse --clickhouse ${clickHouse.url}/analytics --secret-ref clickhouse
 		kubectl wait --for=condition=Ready sources,destinations,pipelines --all --timeout=180s
 		url=$(kubectl get source shop -o jsonpath={.status.webhookURL})
 		curl -sS "$url" -d '{"order": 1}' -H 'content-type: application/json'
