@@ -130,7 +130,8 @@ function welcome(
 	{ variables, warehouses, consoleURL }: StartedStack,
 	publicURL = variables.TIDEMILL_RECEIVE_URL,
 ): string {
-	const env = shellWord(relative(process.cwd(), home.env));
+	const fromHere = relative(process.cwd(), home.env);
+	const env = shellWord(fromHere.startsWith("..") ? home.env : fromHere);
 	return `
 Tidemill is ready after ${(process.uptime()).toFixed(1)} s.
 

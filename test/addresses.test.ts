@@ -3,6 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
 import { githubSlug, headingsOf } from "../docs/.vitepress/headings.ts";
 import { moved } from "../docs/.vitepress/moved.ts";
+import { searches } from "./support/site/searches.ts";
 
 /* Each address of a page or a heading, wherever it stands, leads to one that is there. */
 
@@ -72,4 +73,31 @@ test("each address that people may have leads on", () => {
 	expect(lost).toEqual([]);
 	const idle = Object.keys(moved).filter((at) => isThere(file(at)));
 	expect(idle).toEqual([]);
+});
+
+test("the README reads on at five pages, each once", () => {
+	const section = textOf("README.md")
+		.split(/^## /m)
+		.find((part) => part.startsWith("Read on\n"))!;
+	const lines = section.trim().split("\n").slice(2);
+	const pages = lines.map((line) => /^- \[[^\]]+\]\((.+)\)$/.exec(line)?.[1]);
+	expect(new Set(pages.filter((page) => page && isThere(page))).size).toBe(5);
+	expect(pages).toHaveLength(5);
+});
+
+test("forty searches have a page and a heading that answer them, by words that people read", () => {
+	expect(new Set(searches.map(([query]) => query)).size).toBeGreaterThanOrEqual(
+		40,
+	);
+	const answers = searches.flatMap(([, ...places]) => places);
+	const lost = answers.filter(
+		(at) => !isThere(at.replace(/^[^#]+/, (page) => `docs/${page}.md`)),
+	);
+	expect(lost).toEqual([]);
+	const hidden = [...headings.keys()].filter((file) =>
+		/<\w[^>]*(\bhidden\b|display:\s*none)|^(keywords|search):/m.test(
+			textOf(file),
+		),
+	);
+	expect(hidden).toEqual([]);
 });

@@ -85,7 +85,7 @@ export const sources = {
 	notSent: (why: string) => `The event wasn't accepted: ${why}`,
 	testRow: (tables: readonly string[]) =>
 		tables.length === 0
-			? "A test event is stored. No pipeline makes a row of it."
+			? "A test event is stored. No pipeline loads it yet; one that you make later does."
 			: `A test event becomes a row of ${tables.join(" and of ")}, unless a filter or a tracking plan keeps it out.`,
 	testRowSomewhere: "A test event becomes a row of this source's tables.",
 	tableOf: (table: string | undefined, pipeline: string) =>
@@ -125,7 +125,7 @@ export const sources = {
 	refusedTitle: "Refused requests",
 	noEvents: "No events",
 	noEventsHelp:
-		"No event matches. An event appears here a few seconds after it is accepted.",
+		"No event matches. One that is accepted is here a few seconds later: press Show the newest.",
 	type: "Type",
 	anyType: "Any type",
 	state: "State",

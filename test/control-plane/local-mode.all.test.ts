@@ -37,6 +37,7 @@ afterAll(async () => {
 
 test("the shell exports reach Kubernetes and the REST API, and are for their owner alone", async () => {
 	expect(statSync(join(home, "env")).mode & 0o077).toBe(0);
+	expect(current.output()).toContain(`\n  source ${home}/env\n`);
 	expect(
 		await shell("kubectl auth whoami -o name && kubectl get crds"),
 	).toContain("sources.tidemill.dev");

@@ -14,7 +14,7 @@ export const searches: [query: string, ...answers: string[]][] = [
 	["backfill", "faq#how-do-i-backfill-a-table"],
 	["503", "troubleshooting#503-not-stored-just-now"],
 	["413", "troubleshooting#413-the-body-is-too-large"],
-	["stripe", "senders#stripe", "stripe-into-postgres"],
+	["stripe", "senders/stripe", "stripe-into-postgres"],
 	["github", "senders/github#github"],
 	[
 		"slack notification",
