@@ -238,8 +238,9 @@ function useEvents(
 	progress: string,
 ) {
 	const path = `sources/${encodeURIComponent(name)}/events`;
+	const settled = useSettled(filters);
 	const query = {
-		...useSettled(filters),
+		...settled,
 		loads: seesLoads() || undefined,
 	};
 	const list = usePages<ListedEvent>(path, query, pageSize, round);
@@ -248,7 +249,8 @@ function useEvents(
 	const found = useRef(items);
 	if (!isLoading || items.length > 0) found.current = items;
 	const events = useNewest(found.current, { ...list, path, query, progress });
-	return { ...list, events };
+	const isSettled = JSON.stringify(settled) === JSON.stringify(filters);
+	return { ...list, isLoading: isLoading || !isSettled, events };
 }
 
 /** A search reads on by itself until it fills a page: a page of the API ends after some seconds of reading. */
