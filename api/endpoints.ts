@@ -204,7 +204,7 @@ const rows: EndpointRow[] = [
 		handler: listSourceEvents,
 		query: [
 			...["from", "to", "type", "state", "match"],
-			...["loads", "limit", "cursor"],
+			...["glimpse", "loads", "limit", "cursor"],
 		],
 		answers: ok("A page of events.", "EventList"),
 		errors: [410],

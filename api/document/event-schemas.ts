@@ -97,6 +97,9 @@ export const eventSchemas: Record<string, SchemaObject> = {
 						"How it deviates from its tracking plan. Absent if it doesn't.",
 						{ type: "string" },
 					),
+					"glimpse?": text(
+						"Only with `?glimpse=true`: the beginning of the body.",
+					),
 					"loads?": list(
 						"Only with `?loads=true`: what each pipeline of the source did with it. Absent if you may not see pipelines or runs.",
 						eventLoad,

@@ -1,5 +1,8 @@
 import type { SchemaObject } from "../../crds/json-schema.ts";
-import { eventStates } from "../../packages/contracts/stored-event.ts";
+import {
+	eventStates,
+	maxGlimpseBytes,
+} from "../../packages/contracts/stored-event.ts";
 import { maxMatchLength } from "../events/content-match.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { apiResources } from "../resources/api-resource.ts";
@@ -115,6 +118,10 @@ const inQueries: Record<string, SchemaField> = {
 	refused: flag("Also the requests that are refused.", isOff),
 	loads: flag(
 		"Also what each pipeline of the source did with each event.",
+		isOff,
+	),
+	glimpse: flag(
+		`Also the beginning of each body, at most ${maxGlimpseBytes} bytes. This needs the right to \`get\` \`sources/bodies\`.`,
 		isOff,
 	),
 	body: flag(

@@ -20,6 +20,7 @@ export const listSourceEvents: Handler = async (request) => {
 	const { params, query } = request;
 	const { from, to, type, state, match, cursor } = query;
 	const withLoads = flagOf("loads", query.loads);
+	const glimpse = flagOf("glimpse", query.glimpse);
 	const list = {
 		limit: sizeOf(query.limit),
 		...(from === undefined
@@ -29,10 +30,11 @@ export const listSourceEvents: Handler = async (request) => {
 		...(type !== undefined && { types: [typeOf(type)] }),
 		...(state !== undefined && { state: stateOf(state) }),
 		...(match !== undefined && { match: contentMatchOf(match) }),
+		...(glimpse && { glimpse }),
 		...(cursor !== undefined && { cursor: cursorOf(cursor) }),
 		...(withLoads && { stored: true as const }),
 	};
-	const withBodies = match !== undefined;
+	const withBodies = glimpse || match !== undefined;
 	const place = placeOf(await requireSource(request, params.name!, withBodies));
 	if (!place) return { items: [] };
 	const {
@@ -57,6 +59,7 @@ export const listSourceEvents: Handler = async (request) => {
 	return {
 		items: events.map((event, at) => ({
 			...eventView(event),
+			...(event.glimpse !== undefined && { glimpse: event.glimpse }),
 			...(loads && { loads: loads[at] }),
 		})),
 		...(next !== undefined && { cursor: next }),

@@ -146,7 +146,11 @@ export function StoredEvents({
 					caption={words.eventTable}
 					rows={rows}
 					keyOf={({ eventId }) => eventId}
-					columns={seesLoads() ? [...columns, loadsColumn] : columns}
+					columns={[
+						...columns,
+						...(seesBodies ? [glimpseColumn] : []),
+						...(seesLoads() ? [loadsColumn] : []),
+					]}
 				/>
 			) : events.length > 0 ? null : isLoading ? (
 				<Skeleton />
@@ -205,6 +209,14 @@ const columns = [
 	},
 ];
 
+const glimpseColumn = {
+	key: "glimpse",
+	title: words.body,
+	render: ({ glimpse = "" }: ListedEvent) => (
+		<code class="glimpse">{glimpse}</code>
+	),
+};
+
 const loadsColumn = {
 	key: "loads",
 	title: words.loads,
@@ -241,6 +253,7 @@ function useEvents(
 	const settled = useSettled(filters);
 	const query = {
 		...settled,
+		glimpse: can("sources/bodies", "get") || undefined,
 		loads: seesLoads() || undefined,
 	};
 	const list = usePages<ListedEvent>(path, query, pageSize, round);

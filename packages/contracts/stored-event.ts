@@ -36,6 +36,8 @@ export interface EventsAsked {
 	withoutImported?: true;
 	/** Where the page before ended. */
 	cursor?: string;
+	/** Also the beginning of each body. Who asks may see bodies. */
+	glimpse?: true;
 	/** Only events that have this. Who asks may see bodies. */
 	match?: ContentMatch;
 }
@@ -97,7 +99,11 @@ export interface ListedEvent extends StoredEvent {
 	storedTime?: string;
 	/** When it was released. */
 	releasedTime?: string;
+	/** If it was asked for: the beginning of the body, at most {@link maxGlimpseBytes}. */
+	glimpse?: string;
 }
+
+export const maxGlimpseBytes = 200;
 
 export type EventsAnswer =
 	| {

@@ -117,6 +117,28 @@ test("a list has the source's events of the chosen times, types and states alone
 	}
 });
 
+test("a glimpse is the beginning of a body in whole characters, for who asks", async () => {
+	const events = new StoredEvents();
+	const long = `"${"ä".repeat(150)}"`;
+	for (const [ms, body] of ['{"a":1}', long].entries())
+		events.publish([eventAt(noonMs + ms, { body: Buffer.from(body) })]);
+	const glimpses = async (asked: object) => {
+		const page = await listEvents(events, account, sourceKey, {
+			limit: 10,
+			...asked,
+		});
+		return page.ok && page.events.map(({ glimpse }) => glimpse);
+	};
+	for (const _ of ["buffered", "archived"]) {
+		expect(await glimpses({})).toEqual([undefined, undefined]);
+		expect(await glimpses({ glimpse: true })).toEqual([
+			long.slice(0, 100),
+			'{"a":1}',
+		]);
+		await events.archive();
+	}
+});
+
 test.each([1, 2, 100])(
 	"a search on pages of %i finds what has exactly the value, wherever it is, each once",
 	async (limit) => {

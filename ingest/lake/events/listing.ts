@@ -42,6 +42,7 @@ export async function listEvents(
 		ok: true,
 		events: shown.map(({ row, state }, at) => ({
 			...storedEvent(row, state),
+			...(row.glimpse !== undefined && { glimpse: row.glimpse }),
 			...times[at],
 		})),
 		...(next && {
@@ -102,7 +103,7 @@ class Listing {
 		ends: StreamEnds,
 		cursor: Cursor | undefined,
 	) {
-		const { from, to, types, match } = asked;
+		const { from, to, types, match, glimpse } = asked;
 		this.#events = events;
 		this.#account = account;
 		this.#sourceKey = sourceKey;
@@ -115,6 +116,7 @@ class Listing {
 			...(to !== undefined && { toMs: Date.parse(to) }),
 			...(types && { types }),
 			...(match && { match }),
+			...(glimpse && { glimpse }),
 		};
 	}
 

@@ -4,6 +4,7 @@ import { type FileMetaData, parquetReadObjects } from "hyparquet";
 import { isCounted } from "../../../packages/contracts/manifest.ts";
 import { hasContent } from "./content-match.ts";
 import {
+	glimpseOf,
 	hasType,
 	isChosen,
 	type RowChoice,
@@ -80,6 +81,7 @@ export async function rowsOfGroup(
 			bytes: body.length,
 			...(validation && { validation }),
 			...(whole && { headers: text(headers), body: Uint8Array.from(body) }),
+			...(choice.glimpse && { glimpse: glimpseOf(body) }),
 		};
 	});
 }

@@ -1,7 +1,8 @@
-import type {
-	ContentMatch,
-	EventState,
-	StoredEvent,
+import {
+	type ContentMatch,
+	type EventState,
+	maxGlimpseBytes,
+	type StoredEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import { decodeFrame } from "../../wire/frame.ts";
@@ -25,6 +26,7 @@ export interface StoredRow extends RowPlace {
 	/** Only if it was asked for: the captured headers as JSON. */
 	headers?: string;
 	body?: Uint8Array;
+	glimpse?: string;
 }
 
 /** Where a row is in the order of time and ID, which is that of the objects' rows. */
@@ -47,6 +49,8 @@ export interface RowChoice {
 	eventID?: string;
 	/** With body and captured headers. */
 	whole?: boolean;
+	/** With the beginning of the body. */
+	glimpse?: boolean;
 }
 
 /** Whether a row's time and ID meet the choice. */
@@ -150,9 +154,19 @@ export function rowsOfFrames(
 				sourceKey,
 				storedMs,
 				...(whole && { headers: event.headers, body: Uint8Array.from(body) }),
+				...(choice.glimpse && { glimpse: glimpseOf(body) }),
 			});
 		}
 	return newestFirst(rows).slice(0, limit);
+}
+
+/** The beginning of a text, in whole characters. */
+export function glimpseOf(body: Uint8Array): string {
+	const start = body.subarray(0, maxGlimpseBytes);
+	// `stream` keeps back what a cut character has left.
+	return new TextDecoder().decode(start, {
+		stream: body.length > start.length,
+	});
 }
 
 /** RFC 9562 §4. */

@@ -255,6 +255,7 @@ export const questions = {
 				state: optional(oneOf(...eventStates)),
 				stored: flag,
 				withoutImported: flag,
+				glimpse: flag,
 				match: optional((value) =>
 					"field" in Object(value) ? inField(value) : inBody(value),
 				),

@@ -220,7 +220,12 @@ test("a search in bodies needs the right to them, and finds nothing of another a
 		status: 403,
 		body: { detail: expect.stringContaining("sources/bodies") },
 	});
+	const glimpses = "/v1/sources/shop/events?glimpse=true";
+	expect((await viewer("GET", glimpses)).status).toBe(403);
 	const editor = apiClient(api.url, shop.tokens.editor);
+	expect((await editor("GET", glimpses)).body.items[0]).toMatchObject({
+		glimpse: `"of ${shop.account}"`,
+	});
 	const own = await editor("GET", search(shop.account));
 	expect(idsIn(own.body)).toEqual(shop.events.map(idOf).reverse());
 	const theirs = await editor("GET", search(thief.account));
