@@ -13,6 +13,8 @@ import { BucketMarks } from "../archive/write/bucket-marks.ts";
 import { NatsProgress } from "../archive/write/nats-progress.ts";
 import { Tombstones } from "../archive/write/tombstones.ts";
 import { AddedLedgers } from "./addition/added-ledgers.ts";
+import { CompactionStore } from "./compaction/record.ts";
+import type { Replacements } from "./objects/replacements.ts";
 import { type CountedShard, countShard } from "./verify/counted-shard.ts";
 
 /** What commands about the ledger work with: archive's settings, its bucket and NATS. They can run beside archive. */
@@ -20,6 +22,7 @@ export interface LedgerTools {
 	shards: readonly number[];
 	store: Store;
 	tombstones: Tombstones;
+	replaced: Replacements;
 	snapshots: LedgerSnapshots;
 	/** Names the bucket and the folder. */
 	place: string;
@@ -51,10 +54,11 @@ export async function withLedgerTools(
 	const tombstones = new Tombstones(store);
 	try {
 		await tombstones.refresh();
+		const replaced = new CompactionStore(store);
 		const snapshots = new LedgerSnapshots(store, log);
 		const added = new AddedLedgers({ progress, store, tombstones, log });
 		return await work({
-			...{ shards, store, place, marks, tombstones, snapshots },
+			...{ shards, store, place, marks, tombstones, replaced, snapshots },
 			...{ connect, progress, added, log },
 		});
 	} finally {

@@ -123,7 +123,7 @@ test("an event that its plan rejects is refused, and not stored", async () => {
 
 test("an event that its plan quarantines is stored so, with the reason", async () => {
 	const violations = '{"plan":"orders"}';
-	const { route, plans } = planned({ violations, isQuarantined: true });
+	const { route, plans } = planned({ violations, quarantined: true });
 	const { stored } = await post(route, "{}", { plans });
 	const [[, event] = fail()] = stored;
 	expect(event).toMatchObject({ quarantined: true, violations });

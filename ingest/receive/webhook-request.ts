@@ -388,8 +388,8 @@ function newEvent(
 		account: route.account,
 		kind,
 		headers,
-		violations: planned?.violations ?? "",
-		...(planned?.isQuarantined && { quarantined: true }),
+		violations: "",
+		...planned,
 		key,
 	};
 }

@@ -57,6 +57,9 @@ const lives = {
 	"accepted-losses": { stays: "WithEvents", isLast: true },
 } satisfies Record<string, FolderLife>;
 
+/** The folder of what was added to dates beside the cuts. */
+export const addedFolder = "releases" satisfies keyof typeof lives;
+
 /** A folder with objects of sources. */
 export interface SourceFolder extends FolderLife {
 	/** Before {@link sourcePath}. */
@@ -91,14 +94,15 @@ export type ObjectKeys = ReturnType<typeof objectKeys>;
 export function objectKeys(prefix: string) {
 	const root = prefix && `${prefix}/`;
 	const all = (folder: string) => () => `${root}${folder}/`;
+	/** Quarantine is not among the events, so that no reader of events finds it. */
+	const folderOf = ({ quarantined }: Pick<DateFolder, "quarantined">) =>
+		quarantined ? "quarantine" : "events";
 	const ofSource = (folder: keyof typeof lives) => (source: SourceName) =>
 		`${root}${folder}/${sourcePath(source)}`;
 	const ofDate = (folder: keyof typeof lives) => (dated: DatedSource) =>
 		`${ofSource(folder)(dated)}date=${dated.date}/`;
 
-	/** Quarantine is not among the events, so that no reader of events finds it. */
-	const eventsOfDate = (folder: DateFolder) =>
-		ofDate(folder.quarantined ? "quarantine" : "events")(folder);
+	const eventsOfDate = (folder: DateFolder) => ofDate(folderOf(folder))(folder);
 	const addedRecord = (dated: DatedSource, number: number) =>
 		`${ofDate("releases")(dated)}${String(number).padStart(12, "0")}.json`;
 	const ledgersOfShard = (shard: number) => `${root}ledgers/${shard}/`;
@@ -134,10 +138,10 @@ export function objectKeys(prefix: string) {
 			{ name: "EarlyObjects", folder: ofSource("early")(source) },
 			{ name: "Events", folder: ofSource("events")(source), compacted: {} },
 		],
-		allEvents: all("events"),
-		allQuarantine: all("quarantine"),
-		eventsOfSource: ofSource("events"),
-		quarantineOfSource: ofSource("quarantine"),
+		allEvents: (of: Pick<DateFolder, "quarantined"> = {}) =>
+			all(folderOf(of))(),
+		eventsOfSource: (source: SourceName & Pick<DateFolder, "quarantined">) =>
+			ofSource(folderOf(source))(source),
 		eventsOfDate,
 		/** One object for each cut, source and date, and one for those of its events in quarantine. */
 		events: (folder: DateFolder, stream: string, first: number) =>

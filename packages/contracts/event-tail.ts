@@ -1,3 +1,5 @@
+import type { ReceivedState } from "./stored-event.ts";
+
 /**
  * A live tail: the API asks archive for a Source's new events (JSON on {@link file://./nats.ts tailSubject}), and archive
  * answers with {@link TailMessage}s until the lease ends. The API renews the lease on {@link TailMessage.renewOn}, with a new
@@ -55,7 +57,7 @@ export interface TailedEvent {
 	kind: "json" | "form";
 	/** Of the body. */
 	bytes: number;
-	state: "accepted" | "quarantined";
+	state: ReceivedState;
 	/** How it deviates from its plan, each kind once; absent if it doesn't. */
 	violations?: string[];
 	/** The beginning of the body. */

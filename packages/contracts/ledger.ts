@@ -108,6 +108,8 @@ interface DeviationCount {
 	lastEventTime: string;
 }
 
+export const noneCounted = { annotated: 0, quarantined: 0 };
+
 const maxDeviations = 20;
 export const maxDeviationType = 100;
 
@@ -165,6 +167,13 @@ export interface DeletedLedger {
 	sourceKey: string;
 	/** When archive was asked, RFC 3339. */
 	deletedTime: string;
+}
+
+/** Which count an event that deviates belongs to. */
+export function countOf(event: {
+	quarantined?: true | undefined;
+}): "annotated" | "quarantined" {
+	return event.quarantined ? "quarantined" : "annotated";
 }
 
 /** What was counted in several places, as one; undefined for nothing. */

@@ -64,17 +64,25 @@ export const eventStates: readonly EventState[] = [
 	"imported",
 ];
 
+/** Of an event that its tracking plan keeps apart: at first, and once it is a row. */
+export const statesApart: readonly [EventState, EventState] = [
+	"quarantined",
+	"released",
+];
+
+export type ReceivedState = "accepted" | "quarantined";
+
 /** Of an event that hasn't been archived yet. */
 export function receivedState({
 	quarantined,
 }: {
 	quarantined?: true | undefined;
-}): "accepted" | "quarantined" {
+}): ReceivedState {
 	return quarantined ? "quarantined" : "accepted";
 }
 
 /** Whether an event can have the state before it is archived. */
-export function isReceivedState(state: EventState): boolean {
+export function isReceivedState(state: EventState): state is ReceivedState {
 	return state === "accepted" || state === "quarantined";
 }
 

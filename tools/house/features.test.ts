@@ -5,10 +5,11 @@ const feature: Feature = {
 	name: "erase",
 	words: ["eras"],
 	folders: ["ingest/lake/erasure", "ingest/load/erased.ts"],
+	othersWord: ["ingest/eraser.ts"],
 	target: 1,
 };
 
-test("a file names a feature by its code, its texts and its imports, not by its comments, its tests or in its own folders and files", () => {
+test("a file names a feature by its code, its texts and its imports, not by its comments, its tests in its own folders and files, or where the word is another's", () => {
 	const files = new Map([
 		["ingest/a.ts", "const isErased = true;"],
 		["ingest/b.ts", 'const says = "erased";'],
@@ -17,6 +18,7 @@ test("a file names a feature by its code, its texts and its imports, not by its 
 		["ingest/e.test.ts", "const isErased = true;"],
 		["ingest/lake/erasure/f.ts", "const isErased = true;"],
 		["ingest/load/erased.ts", "const isErased = true;"],
+		["ingest/eraser.ts", "const isErased = true;"],
 		["operator/g.ts", "const isErased = true;"],
 	]);
 	expect(filesNaming(feature, files)).toEqual([

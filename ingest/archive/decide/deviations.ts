@@ -1,9 +1,11 @@
 import {
+	countOf,
 	type Deviation,
 	type Deviations,
 	DeviationTally,
 	keyOf,
 	maxDeviationType,
+	noneCounted,
 } from "../../../packages/contracts/ledger.ts";
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
 import type { FrameEvent } from "../../wire/frame-event.ts";
@@ -15,7 +17,8 @@ export function deviationsOf(
 	const counts = new Map<string, Count>();
 	// Events of one type often deviate alike, and parsing takes most of the time.
 	const byText = new Map<string, Count[]>();
-	for (const { violations, quarantined, receivedAtMs } of events) {
+	for (const event of events) {
+		const { violations, receivedAtMs } = event;
 		// Most events are as planned. In a text of JSON each quotation mark has a backslash, so this is the field's name.
 		if (!violations.includes('"violations":')) continue;
 		let found = byText.get(violations);
@@ -24,8 +27,7 @@ export function deviationsOf(
 			byText.set(violations, found);
 		}
 		for (const count of found) {
-			if (quarantined) count.quarantined++;
-			else count.annotated++;
+			count[countOf(event)]++;
 			count.lastMs = Math.max(count.lastMs, receivedAtMs);
 		}
 	}
@@ -48,8 +50,7 @@ function countsFor(violations: string, counts: Map<string, Count>): Count[] {
 			count = {
 				...(short !== undefined && { type: short }),
 				kind,
-				annotated: 0,
-				quarantined: 0,
+				...noneCounted,
 				lastMs: 0,
 			};
 			counts.set(key, count);

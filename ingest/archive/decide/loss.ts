@@ -1,4 +1,5 @@
-import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import type { DateFolder } from "../../../packages/bucket/object-keys.ts";
+import { aboutKind, kindOf } from "../../wire/object-kinds.ts";
 import type { UntoldStream } from "./left-frames.ts";
 
 /**
@@ -41,12 +42,8 @@ export interface CutLoss {
 }
 
 /** Events of one source and date. */
-export interface LostGroup {
-	account: string;
-	sourceKey: string;
-	date: UtcDate;
+export interface LostGroup extends DateFolder {
 	rows: number;
-	quarantined?: true;
 }
 
 interface FoundLoss {
@@ -94,8 +91,8 @@ function describeGroups(groups: readonly LostGroup[]): string {
 	const named = groups
 		.slice(0, namedGroups)
 		.map(
-			({ account, sourceKey, date, rows, quarantined }) =>
-				`${rows} ${rows === 1 ? "event" : "events"} of source ${sourceKey} (account ${account}) on ${date}${quarantined ? " in quarantine" : ""}`,
+			({ account, sourceKey, date, rows, ...mark }) =>
+				`${rows} ${rows === 1 ? "event" : "events"} of source ${sourceKey} (account ${account}) on ${date}${aboutKind(kindOf(mark)).words}`,
 		);
 	const more = groups.length - named.length;
 	if (more > 0) named.push(`those of ${more} more sources and dates`);

@@ -14,39 +14,28 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
+import {
+	kindOf,
+	type ObjectKind,
+	objectKinds,
+	ofKind,
+	perKind,
+} from "../../wire/object-kinds.ts";
 import type { CutRecord } from "../decide/cut.ts";
 import type { ToldStream, UntoldStream } from "../decide/left-frames.ts";
 import { type CutLoss, framesOf, type Loss } from "../decide/loss.ts";
 import { DateObjects, type ReplacingOutput } from "./date-objects.ts";
 
-export interface IndexedSource {
+/** A source's objects of the dates that a manifest may include. A date whose objects are all lost stays, without any. */
+type ObjectsOfDates = Record<ObjectKind, Map<UtcDate, DateObjects>>;
+
+export interface IndexedSource extends ObjectsOfDates {
 	account: string;
 	sourceKey: string;
 	firstEventDate: UtcDate;
 	lastEventTime: string;
 	archivedThrough: string;
-	/** Of the dates that a manifest may include. A date whose objects are all lost stays, without any. */
-	objects: Map<UtcDate, DateObjects>;
-	/** Objects in quarantine, which aren't rows of the date. A date stays as in `objects`. */
-	quarantined: Map<UtcDate, DateObjects>;
 	deviations: Map<UtcDate, Deviations>;
-}
-
-/** What a source's objects of a date are: its rows, and what is kept apart from them. */
-export const objectKinds = ["objects", "quarantined"] as const;
-export type ObjectKind = (typeof objectKinds)[number];
-
-/** One for each kind. */
-export function perKind<T>(make: (kind: ObjectKind) => T) {
-	return { objects: make("objects"), quarantined: make("quarantined") };
-}
-
-/** Of a source or a date: where the objects of a kind are. */
-export function ofKind<Name extends SourceName>(
-	name: Name,
-	kind: ObjectKind,
-): Name & Pick<DateFolder, "quarantined"> {
-	return { ...name, ...(kind === "quarantined" && { quarantined: true }) };
 }
 
 /** The sequences of a stream's newest cut. */
@@ -218,8 +207,7 @@ export class LedgerIndex {
 					firstEventDate: date,
 					lastEventTime,
 					archivedThrough: lastFrame.time,
-					objects: new Map(),
-					quarantined: new Map(),
+					...perKind(() => new Map()),
 					deviations: new Map(),
 				};
 				this.#sources.set(nameOfSource(source), source);
@@ -236,7 +224,7 @@ export class LedgerIndex {
 				nowMs,
 			);
 			if (this.#isForgotten(date)) continue;
-			const ofDates = group.quarantined ? source.quarantined : source.objects;
+			const ofDates = source[kindOf(group)];
 			let objects = ofDates.get(date);
 			if (!objects) {
 				objects = new DateObjects();
@@ -264,7 +252,7 @@ export class LedgerIndex {
 	lose({ stream, loss }: CutLoss): IndexedSource[] {
 		const changed = loss.groups.flatMap((group) => {
 			const source = this.source(group.account, group.sourceKey);
-			const ofDates = source?.[group.quarantined ? "quarantined" : "objects"];
+			const ofDates = source?.[kindOf(group)];
 			const lost = { stream, first: loss.from };
 			const left = ofDates?.get(group.date)?.without(lost);
 			if (!source || !left) return [];
@@ -282,11 +270,10 @@ export class LedgerIndex {
 	 * another archive has made, and that this index learns later, or if the date has changed meanwhile.
 	 */
 	async replace(
-		{ account, sourceKey, date, quarantined }: DateFolder,
+		{ account, sourceKey, date, ...mark }: DateFolder,
 		outputs: readonly ReplacingOutput[],
 	): Promise<boolean> {
-		const kind = quarantined ? "quarantined" : "objects";
-		const ofDates = () => this.source(account, sourceKey)?.[kind];
+		const ofDates = () => this.source(account, sourceKey)?.[kindOf(mark)];
 		const objects = ofDates()?.get(date);
 		if (!objects || objects.replaced !== undefined) return true;
 		if (!this.#knowsInputs(outputs)) return false;
@@ -395,8 +382,8 @@ export function* foldersOf({
 			yield { folder: ofKind({ account, sourceKey, date }, kind), objects };
 }
 
-function datesOf({ objects, quarantined, deviations }: IndexedSource) {
-	return [objects, quarantined, deviations] as const;
+function datesOf(source: IndexedSource) {
+	return [...objectKinds.map((kind) => source[kind]), source.deviations];
 }
 
 /** The published view of a source; see packages/contracts/ledger.ts. */
@@ -407,7 +394,9 @@ export function ledgerOf(
 	const { account, sourceKey, firstEventDate, lastEventTime } = source;
 	const throughMs = Math.min(Date.parse(source.archivedThrough), nowMs);
 	const oldest = addDays(utcDate(throughMs), -retainedDays);
-	const quarantined = rowsByDate(source.quarantined, oldest);
+	const { objects: archived, ...others } = perKind((kind) =>
+		rowsByDate(source[kind], oldest),
+	);
 	const deviations = sumOfDeviations(
 		[...source.deviations].flatMap(([date, of]) => (date < oldest ? [] : [of])),
 	);
@@ -418,8 +407,10 @@ export function ledgerOf(
 		firstEventDate,
 		lastEventTime,
 		archivedThrough: source.archivedThrough,
-		archived: rowsByDate(source.objects, oldest),
-		...(Object.keys(quarantined).length > 0 && { quarantined }),
+		archived,
+		...Object.fromEntries(
+			Object.entries(others).filter(([, of]) => Object.keys(of).length > 0),
+		),
 		...(deviations && { deviations }),
 	};
 }

@@ -1,6 +1,11 @@
 import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import type { Deviations } from "../../../packages/contracts/ledger.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import {
+	type ObjectKind,
+	objectKinds,
+	perKind,
+} from "../../wire/object-kinds.ts";
 import type { ToldStream, UntoldStream } from "../decide/left-frames.ts";
 import { DateObjects, packedRun } from "./date-objects.ts";
 import {
@@ -12,10 +17,7 @@ import {
 
 const version = 4;
 
-type DatesOfSource = Pick<
-	IndexedSource,
-	"objects" | "quarantined" | "deviations"
->;
+type DatesOfSource = Pick<IndexedSource, ObjectKind | "deviations">;
 type SourceTotals = Omit<IndexedSource, keyof DatesOfSource>;
 
 /** What a snapshot has beside its parts. */
@@ -37,11 +39,8 @@ interface DatePart {
 	version: typeof version;
 	date: UtcDate;
 	streams: string[];
-	sources: (SourceName & {
-		objects?: PackedObjects;
-		quarantined?: PackedObjects;
-		deviations?: Deviations;
-	})[];
+	sources: (SourceName &
+		Partial<Record<ObjectKind, PackedObjects>> & { deviations?: Deviations })[];
 }
 
 interface PackedObjects {
@@ -52,9 +51,9 @@ interface PackedObjects {
 }
 
 /** What a source has of a date. It stays as it is, whatever cuts come later, though nothing of it is a copy. */
-interface CapturedSource extends SourceName {
-	objects?: CapturedObjects;
-	quarantined?: CapturedObjects;
+interface CapturedSource
+	extends SourceName,
+		Partial<Record<ObjectKind, CapturedObjects>> {
 	deviations?: Deviations;
 }
 
@@ -71,9 +70,8 @@ export function captureRoot(index: LedgerIndex): Omit<SnapshotRoot, "dates"> {
 		lostFrames: [...index.lostFrames],
 		...(index.missing.length > 0 && { missing: [...index.missing] }),
 		...(index.told.length > 0 && { told: [...index.told] }),
-		sources: Array.from(
-			index.sources(),
-			({ objects, quarantined, deviations, ...totals }) => totals,
+		sources: Array.from(index.sources(), ({ deviations: _, ...source }) =>
+			withoutKinds(source),
 		),
 	};
 }
@@ -104,17 +102,13 @@ function captureSource(
 	{ account, sourceKey, ...dates }: IndexedSource,
 	date: UtcDate,
 ): CapturedSource | undefined {
-	const objects = dates.objects.get(date);
-	const quarantined = dates.quarantined.get(date);
+	const objects = mapKinds(
+		perKind((kind) => dates[kind].get(date)),
+		captureObjects,
+	);
 	const deviations = dates.deviations.get(date);
-	if (!objects && !quarantined && !deviations) return undefined;
-	return {
-		account,
-		sourceKey,
-		...(objects && { objects: captureObjects(objects) }),
-		...(quarantined && { quarantined: captureObjects(quarantined) }),
-		...(deviations && { deviations }),
-	};
+	if (Object.keys(objects).length === 0 && !deviations) return undefined;
+	return { account, sourceKey, ...objects, ...(deviations && { deviations }) };
 }
 
 function captureObjects(objects: DateObjects): CapturedObjects {
@@ -125,10 +119,9 @@ function captureObjects(objects: DateObjects): CapturedObjects {
 
 /** About: with the names, and the types of deviations. */
 function bytesOf(source: CapturedSource): number {
-	const { objects, quarantined, deviations } = source;
-	let bytes = 100 + 150 * (deviations?.entries.length ?? 0);
-	for (const { runs } of [objects, quarantined].filter((of) => !!of))
-		for (const [, run] of runs) bytes += run.byteLength;
+	let bytes = 100 + 150 * (source.deviations?.entries.length ?? 0);
+	for (const kind of objectKinds)
+		for (const [, run] of source[kind]?.runs ?? []) bytes += run.byteLength;
 	return bytes;
 }
 
@@ -145,10 +138,9 @@ export function partText(
 			return [number, packedRun(run)];
 		}),
 	});
-	const sources = captured.map(({ objects, quarantined, ...source }) => ({
-		...source,
-		...(objects && { objects: pack(objects) }),
-		...(quarantined && { quarantined: pack(quarantined) }),
+	const sources = captured.map((source) => ({
+		...withoutKinds(source),
+		...mapKinds(source, pack),
 	}));
 	const part: DatePart = {
 		version,
@@ -185,11 +177,26 @@ export async function readSnapshot(
 }
 
 function noDates(): DatesOfSource {
-	return {
-		objects: new Map(),
-		quarantined: new Map(),
-		deviations: new Map(),
-	};
+	return { ...perKind(() => new Map()), deviations: new Map() };
+}
+
+function withoutKinds<Of extends Partial<Record<ObjectKind, unknown>>>({
+	...rest
+}: Of): Omit<Of, ObjectKind> {
+	for (const kind of objectKinds) delete rest[kind];
+	return rest;
+}
+
+/** Of those kinds that are there. */
+function mapKinds<A, B>(
+	of: Partial<Record<ObjectKind, A | undefined>>,
+	map: (one: A) => B,
+): Partial<Record<ObjectKind, B>> {
+	const entries = objectKinds.flatMap((kind) => {
+		const one = of[kind];
+		return one === undefined ? [] : [[kind, map(one)]];
+	});
+	return Object.fromEntries(entries);
 }
 
 function addPart(
@@ -201,10 +208,12 @@ function addPart(
 			runs.map(([stream, packed]) => [streams[stream]!, packed]),
 			replaced,
 		);
-	for (const { objects, quarantined, deviations, ...name } of ofDate) {
-		const source = sources.get(nameOfSource(name))!;
-		if (objects) source.objects.set(date, unpack(objects));
-		if (quarantined) source.quarantined.set(date, unpack(quarantined));
+	for (const { deviations, ...packed } of ofDate) {
+		const source = sources.get(nameOfSource(packed))!;
+		for (const kind of objectKinds) {
+			const objects = packed[kind];
+			if (objects) source[kind].set(date, unpack(objects));
+		}
 		if (deviations) source.deviations.set(date, deviations);
 	}
 }

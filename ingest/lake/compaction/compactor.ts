@@ -6,6 +6,7 @@ import { repeatedly } from "../../../packages/service/repetition.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import type { ArchiveMetrics } from "../../archive/write/archive-metrics.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { kindOf, ofKind } from "../../wire/object-kinds.ts";
 import { ParquetRewriter, type Rewriter } from "../objects/parquet-rewriter.ts";
 import { DateCompaction } from "./date-compaction.ts";
 import { type DueDate, dueDates } from "./due-dates.ts";
@@ -156,7 +157,7 @@ export class Compactor {
 	): Promise<boolean> {
 		const { store, intervalMs, log } = this.#options;
 		const metrics = this.#metrics;
-		const { account, sourceKey, date, quarantined } = due;
+		const { account, sourceKey, date } = due;
 		const key = store.keys.compaction(due);
 		try {
 			// Another archive may have been at work for a while.
@@ -170,8 +171,9 @@ export class Compactor {
 			const waitMs = Math.min(maxBackoffMs, intervalMs * 2 ** times);
 			this.#failed.set(key, { times, againMs: nowMs + waitMs });
 			metrics.failures.inc({ shard });
+			const folder = ofKind({ account, sourceKey, date }, kindOf(due));
 			log.warn(
-				{ err: error, shard, account, sourceKey, date, quarantined, waitMs },
+				{ err: error, shard, ...folder, waitMs },
 				"could not compact a date; it stays as it is until the next try",
 			);
 			return false;

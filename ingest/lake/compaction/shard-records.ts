@@ -6,11 +6,8 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import {
-	type LedgerIndex,
-	objectKinds,
-	ofKind,
-} from "../../archive/ledger/ledger-index.ts";
+import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
+import { objectKinds, ofKind } from "../../wire/object-kinds.ts";
 import { folderOf } from "../retention/listing.ts";
 import { NumberedRecords } from "../retention/numbered-records.ts";
 import { compactedDays } from "./due-dates.ts";

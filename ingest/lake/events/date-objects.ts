@@ -2,10 +2,8 @@ import { cutOfName } from "../../../packages/bucket/object-keys.ts";
 import type { Store } from "../../../packages/bucket/object-store.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import type {
-	IndexedSource,
-	ObjectKind,
-} from "../../archive/ledger/ledger-index.ts";
+import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
+import { type ObjectKind, ofKind } from "../../wire/object-kinds.ts";
 import { nameIn } from "../../wire/object-name.ts";
 import type { StoredAddition } from "../addition/addition-store.ts";
 import {
@@ -26,7 +24,7 @@ export interface EventObject {
 	/** In the date's folder. */
 	name: string;
 	date: UtcDate;
-	quarantined: boolean;
+	kind: ObjectKind;
 	/** Of the latest cut that has rows in it. */
 	stream: string;
 	first: number;
@@ -65,13 +63,7 @@ export class SourceObjects {
 		kind: ObjectKind,
 	): Promise<EventObject[]> {
 		const { account, sourceKey } = source;
-		const quarantined = kind === "quarantined";
-		const group = {
-			account,
-			sourceKey,
-			date,
-			...(quarantined && { quarantined: true as const }),
-		};
+		const group = ofKind({ account, sourceKey, date }, kind);
 		const ofDates = source[kind];
 		if (!ofDates.has(date)) return [];
 		// Before and after the record, as for a manifest.
@@ -105,7 +97,7 @@ export class SourceObjects {
 			const cuts = earlier?.cuts ?? (output && cutsOf(output));
 			const key = folder + name;
 			objects.set(name, {
-				...{ key, name, date, quarantined, ...place },
+				...{ key, name, date, kind, ...place },
 				...(cuts && { cuts }),
 			});
 		}
@@ -139,7 +131,7 @@ export function importedObjects(
 			key,
 			name: nameIn(key),
 			date,
-			quarantined: false,
+			kind: "objects",
 			stream,
 			first,
 			from: first,

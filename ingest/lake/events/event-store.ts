@@ -1,5 +1,8 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { DateFolder } from "../../../packages/bucket/object-keys.ts";
+import type {
+	DateFolder,
+	SourceName,
+} from "../../../packages/bucket/object-keys.ts";
 import type {
 	ListedObject,
 	Store,
@@ -8,10 +11,11 @@ import {
 	framesSubject,
 	maxFrameBytes,
 } from "../../../packages/contracts/nats.ts";
+import type { EventState } from "../../../packages/contracts/stored-event.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import { readStoredBatch } from "../../../packages/service/nats/stored-batch.ts";
-import { perKind } from "../../archive/ledger/ledger-index.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import { aboutKind, perKind } from "../../wire/object-kinds.ts";
 import {
 	AdditionStore,
 	readsAtOnce,
@@ -233,8 +237,27 @@ export interface AddedRow {
 	key: string;
 }
 
+/** Of rows of one object: the state of each, and the addition that made it a row of its date, if one did. */
+export async function rowStates(
+	events: EventStore,
+	{ account, sourceKey }: SourceName,
+	object: EventObject,
+	rows: readonly StoredRow[],
+): Promise<{ state: EventState; added?: AddedRow }[]> {
+	if (object.importedMs !== undefined)
+		return rows.map(() => ({ state: "imported" }));
+	const [state, later] = aboutKind(object.kind).states;
+	if (!later) return rows.map(() => ({ state }));
+	const folder = { account, sourceKey, date: object.date };
+	const found = await addedRows(events, folder, object, rows);
+	return rows.map(({ eventID }) => {
+		const added = found.get(eventID);
+		return added ? { state: later, added } : { state };
+	});
+}
+
 /** Which of these rows, of one object in quarantine, were released, by event ID. */
-export async function addedRows(
+async function addedRows(
 	events: EventStore,
 	folder: DateFolder,
 	{ stream, from, first }: Pick<EventObject, "stream" | "from" | "first">,

@@ -1,16 +1,16 @@
 import type {
 	EventState,
 	EventsAsked,
-	ListedEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
+import { aboutKind, objectKinds } from "../../wire/object-kinds.ts";
 import type { DateAdditions } from "../addition/addition-store.ts";
 import {
 	type ArchivedSource,
 	type EventObject,
 	importedObjects,
 } from "./date-objects.ts";
-import { addedRows, type EventStore } from "./event-store.ts";
+import { type AddedRow, type EventStore, rowStates } from "./event-store.ts";
 import type { OpenObject } from "./object-reader.ts";
 import type { RowChoice, StoredRow } from "./row.ts";
 
@@ -20,7 +20,8 @@ export interface ListedRow {
 	state: EventState;
 	/** Absent while a frame of the buffer has it. */
 	object?: EventObject;
-	times: Pick<ListedEvent, "storedTime" | "releasedTime">;
+	/** What made it a row of its date. */
+	added?: AddedRow;
 }
 
 type ObjectsAsked = Pick<
@@ -53,10 +54,12 @@ export class ListedObjects {
 
 	#datesWith(added: Iterable<string>): string[] {
 		const { from, to } = this.#asked;
-		const { objects, quarantined } = this.#source;
 		const first = from && utcDate(Date.parse(from));
 		const last = to && utcDate(Date.parse(to));
-		return [...new Set([...objects.keys(), ...quarantined.keys(), ...added])]
+		const received = objectKinds.flatMap((kind) => [
+			...this.#source[kind].keys(),
+		]);
+		return [...new Set([...received, ...added])]
 			.filter((date) => (!first || date >= first) && (!last || date <= last))
 			.sort()
 			.reverse();
@@ -74,15 +77,14 @@ export class ListedObjects {
 	/** The latest cut first. */
 	async receivedOf(date: string): Promise<EventObject[]> {
 		const { objects } = this.#events;
-		const [rows, apart] = await Promise.all([
-			this.#mayHave("accepted")
-				? objects.ofDate(this.#source, date, "objects")
-				: [],
-			this.#mayHave("quarantined", "released")
-				? objects.ofDate(this.#source, date, "quarantined")
-				: [],
-		]);
-		return inOrderOfCuts(rows, apart).reverse();
+		const [rows, apart] = await Promise.all(
+			objectKinds.map((kind) =>
+				this.#mayHave(...aboutKind(kind).states)
+					? objects.ofDate(this.#source, date, kind)
+					: [],
+			),
+		);
+		return inOrderOfCuts(rows!, apart!).reverse();
 	}
 
 	async #importedOf(date: string): Promise<EventObject[]> {
@@ -92,7 +94,7 @@ export class ListedObjects {
 		return importedObjects((await Array.fromAsync(added)).flat()).reverse();
 	}
 
-	#mayHave(...states: EventState[]): boolean {
+	#mayHave(...states: (EventState | undefined)[]): boolean {
 		const { state } = this.#asked;
 		return state === undefined || states.includes(state);
 	}
@@ -112,40 +114,26 @@ export class ListedObjects {
 		choice: RowChoice,
 	): Promise<ListedRow[]> {
 		const { state } = this.#asked;
-		const { account, sourceKey } = this.#source;
-		const folder = { account, sourceKey, date: object.date };
+		const { account } = this.#source;
 		const found: ListedRow[] = [];
 		const { fromMs = 0, toMs = Infinity, before } = choice;
-		const receivedState =
-			object.importedMs === undefined ? "accepted" : "imported";
+		const [, later] = aboutKind(object.kind).states;
 		for (const group of opened.groups.toReversed()) {
 			if (group.toMs < fromMs || group.fromMs > toMs) continue;
 			if (before && group.fromMs > before.timeMs) continue;
 			const limit = choice.limit - found.length;
 			if (limit <= 0) break;
-			// Which rows of quarantine are chosen shows only afterwards.
-			const most = object.quarantined && state ? Infinity : limit;
+			// Which rows are chosen shows only afterwards, where they have different states.
+			const most = later && state ? Infinity : limit;
 			const rows = await this.#events.inTurn(account, () =>
 				this.#events.reader.rows(opened, group, { ...choice, limit: most }),
 			);
-			const released = object.quarantined
-				? await addedRows(this.#events, folder, object, rows)
-				: undefined;
-			for (const row of rows) {
-				const releasedMs = released?.get(row.eventID)?.timeMs;
-				const own = !released
-					? receivedState
-					: releasedMs !== undefined
-						? "released"
-						: "quarantined";
-				if (state === undefined || own === state)
-					found.push({
-						...{ row, state: own, object },
-						times:
-							releasedMs === undefined
-								? {}
-								: { releasedTime: new Date(releasedMs).toISOString() },
-					});
+			const source = this.#source;
+			const known = await rowStates(this.#events, source, object, rows);
+			for (const [at, row] of rows.entries()) {
+				const own = known[at]!;
+				if (state === undefined || own.state === state)
+					found.push({ row, ...own, object });
 			}
 		}
 		return found.slice(0, choice.limit);

@@ -2,11 +2,12 @@ import {
 	type EventsAnswer,
 	type EventsAsked,
 	isReceivedState,
-	receivedState,
+	type ListedEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
+import { type KindMark, kindOf, ofKind } from "../../wire/object-kinds.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { BufferedEvents, pageMs } from "./buffered-events.ts";
 import type { EventObject } from "./date-objects.ts";
@@ -56,7 +57,7 @@ export async function listEvents(
 async function timesOf(
 	events: EventStore,
 	shown: readonly ListedRow[],
-): Promise<ListedRow["times"][]> {
+): Promise<Pick<ListedEvent, "storedTime" | "releasedTime">[]> {
 	const { keys } = events.options.store;
 	const keyOf = ({ stream, first }: CutPlace) => keys.cut(stream, first);
 	const places = shown.map(
@@ -69,13 +70,13 @@ async function timesOf(
 	await mapConcurrently([...unique], opensAtOnce, async ([key, place]) => {
 		cuts.set(key, await readCut(events, place));
 	});
-	return shown.map(({ row, object, times }, at) => {
+	return shown.map(({ row, object, added }, at) => {
 		const place = places[at];
 		return {
 			storedTime: object
 				? storedTimeOf(row, object, place && cuts.get(keyOf(place)))
 				: new Date(row.storedMs!).toISOString(),
-			...times,
+			...(added && { releasedTime: new Date(added.timeMs).toISOString() }),
 		};
 	});
 }
@@ -143,8 +144,7 @@ class Listing {
 		const buffered = await this.#buffered(choice);
 		const found: ListedRow[] = buffered.rows.map((row) => ({
 			row,
-			state: receivedState(row),
-			times: {},
+			state: row.state!,
 		}));
 		found.push(...(await this.#archivedSince(choice)));
 		const unique = new Map(found.map((each) => [each.row.eventID, each]));
@@ -171,7 +171,7 @@ class Listing {
 				...choice,
 				account: this.#account,
 				sourceKeys: [this.#sourceKey],
-				...(state && { quarantined: state === "quarantined" }),
+				...(state && isReceivedState(state) && { state }),
 			},
 			state && !isReceivedState(state)
 				? 0
@@ -210,8 +210,7 @@ class Listing {
 			);
 			if (start?.date === date) {
 				const at = objects.findIndex(
-					({ name, quarantined }) =>
-						name === start.name && quarantined === start.quarantined,
+					({ name, kind }) => name === start.name && kind === kindOf(start),
 				);
 				if (at < 0) throw expired();
 				objects = objects.slice(at);
@@ -228,14 +227,14 @@ class Listing {
 					this.shown.push(...rows);
 					const isFull = this.#left === 0;
 					if (!isFull && performance.now() < this.#untilMs) continue;
-					const { name, quarantined } = object;
+					const { name, kind } = object;
 					const { timeMs, eventID } = isFull ? rows.at(-1)!.row : atEnd;
 					this.reachedMs = isFull ? timeMs : (opened.groups[0]?.fromMs ?? 0);
 					return {
 						stream,
 						done,
 						after: { timeMs, eventID },
-						object: { date, quarantined, name },
+						object: ofKind({ date, name }, kind),
 					};
 				}
 			}
@@ -282,7 +281,7 @@ export interface Cursor {
 	/** While the page ended among the later events: those of the stream's frames from this sequence on have been listed. */
 	frame?: number;
 	/** Absent while the page ended among the later events. */
-	object?: { date: UtcDate; quarantined: boolean; name: string };
+	object?: { date: UtcDate; name: string } & KindMark;
 }
 
 /** Before all rows: nothing of the object is left. */
@@ -305,7 +304,6 @@ export function readCursor(text: string): Cursor {
 			(frame === undefined || Number.isSafeInteger(frame)) &&
 			(object === undefined ||
 				(/^\d{4}-\d\d-\d\d$/.test(object.date) &&
-					typeof object.quarantined === "boolean" &&
 					typeof object.name === "string"));
 		if (isRight)
 			return {

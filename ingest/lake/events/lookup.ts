@@ -1,14 +1,13 @@
-import {
-	type EventAnswer,
-	type FoundEvent,
-	receivedState,
+import type {
+	EventAnswer,
+	FoundEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import { utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import type { CutRecord } from "../../archive/decide/cut.ts";
 import { timeOfEventID } from "../../wire/frame-event.ts";
 import type { ArchivedSource, EventObject } from "./date-objects.ts";
-import { addedRows, type EventStore } from "./event-store.ts";
+import { type EventStore, rowStates } from "./event-store.ts";
 import {
 	afterItsTime,
 	amongImported,
@@ -89,7 +88,7 @@ async function inFrames(
 			const { sequence, storedMs, sourceKey } = row;
 			return foundOf(row, {
 				sourceKey: sourceKey!,
-				state: receivedState(row),
+				state: row.state!,
 				stage: "Buffer",
 				frames: { stream, first: sequence!, last: sequence! },
 				storedTime: new Date(storedMs!).toISOString(),
@@ -117,26 +116,17 @@ async function inObjects(
 
 async function described(
 	events: EventStore,
-	{ account, sourceKey }: ArchivedSource,
+	source: ArchivedSource,
 	{ object, row }: EventMatch,
 ): Promise<Found> {
-	const { key, date, quarantined, isOfOneCut, importedMs } = object;
+	const { key, isOfOneCut } = object;
 	const place = cutOfRow(row, object);
 	const cut = place && (await readCut(events, place));
-	const folder = { account, sourceKey, date };
-	const released = quarantined
-		? (await addedRows(events, folder, object, [row])).get(row.eventID)
-		: undefined;
+	const [known] = await rowStates(events, source, object, [row]);
+	const { state, added } = known!;
 	return foundOf(row, {
-		sourceKey,
-		state:
-			importedMs !== undefined
-				? "imported"
-				: released
-					? "released"
-					: quarantined
-						? "quarantined"
-						: "accepted",
+		sourceKey: source.sourceKey,
+		state,
 		stage: "Bucket",
 		...(cut &&
 			isOfOneCut && {
@@ -144,10 +134,10 @@ async function described(
 			}),
 		object: key,
 		storedTime: storedTimeOf(row, object, cut),
-		...(released && {
+		...(added && {
 			released: {
-				time: new Date(released.timeMs).toISOString(),
-				object: released.key,
+				time: new Date(added.timeMs).toISOString(),
+				object: added.key,
 			},
 		}),
 	});

@@ -1,6 +1,6 @@
 import { datesBetween, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import { objectKinds } from "../../archive/ledger/ledger-index.ts";
+import { objectKinds } from "../../wire/object-kinds.ts";
 import {
 	type ArchivedSource,
 	type EventObject,

@@ -2,6 +2,8 @@ import {
 	type ContentMatch,
 	type EventState,
 	maxGlimpseBytes,
+	type ReceivedState,
+	receivedState,
 	type StoredEvent,
 } from "../../../packages/contracts/stored-event.ts";
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
@@ -16,7 +18,7 @@ export interface StoredRow extends RowPlace {
 	/** The plan's {@link ValidationRecord}; absent without a plan. */
 	validation?: ValidationRecord;
 	/** Only of a frame's event. */
-	quarantined?: true;
+	state?: ReceivedState;
 	/** Of the frame that has it; absent for an object's. */
 	sequence?: number;
 	/** Only of a frame's event. */
@@ -120,8 +122,7 @@ export interface FrameMessage {
 export interface FramesChoice extends RowChoice {
 	account: string;
 	sourceKeys: readonly string[];
-	/** Only those in quarantine, or only the others. */
-	quarantined?: boolean;
+	state?: ReceivedState;
 }
 
 /** The chosen events of frames, the newest first. Throws FrameError. */
@@ -129,15 +130,15 @@ export function rowsOfFrames(
 	frames: readonly FrameMessage[],
 	choice: FramesChoice,
 ): StoredRow[] {
-	const { account, sourceKeys, quarantined, whole, limit, match } = choice;
+	const { account, sourceKeys, whole, limit, match } = choice;
 	const wanted = new Set(sourceKeys);
 	const rows: StoredRow[] = [];
 	for (const { sequence, timeMs: storedMs, bytes } of frames)
 		for (const event of decodeFrame(bytes).events) {
 			const { id, receivedAtMs: timeMs, sourceKey, kind, body } = event;
 			if (event.account !== account || !wanted.has(sourceKey)) continue;
-			const isApart = event.quarantined === true;
-			if (quarantined !== undefined && quarantined !== isApart) continue;
+			const state = receivedState(event);
+			if (choice.state !== undefined && choice.state !== state) continue;
 			const eventID = idText(id);
 			if (!isChosen(choice, { timeMs, eventID })) continue;
 			const validation = validationOf(event.violations);
@@ -149,7 +150,7 @@ export function rowsOfFrames(
 				kind,
 				bytes: body.length,
 				...(validation && { validation }),
-				...(isApart && { quarantined: true }),
+				state,
 				sequence,
 				sourceKey,
 				storedMs,

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { SourceName } from "../../../packages/bucket/object-keys.ts";
+import { receivedState } from "../../../packages/contracts/stored-event.ts";
 import type { ImportRequest } from "../../../packages/contracts/transfer.ts";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { eventFile } from "../../archive/write/parquet/event-file.ts";
@@ -140,7 +141,7 @@ export function eventsOfPart(
 		const isRight =
 			event.account === account &&
 			event.sourceKey === sourceKey &&
-			!event.quarantined &&
+			receivedState(event) === "accepted" &&
 			event.key === undefined &&
 			event.violations === "" &&
 			date >= kept.from &&

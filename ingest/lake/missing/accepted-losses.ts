@@ -6,6 +6,7 @@ import type { Store } from "../../../packages/bucket/object-store.ts";
 import type { LostByDate } from "../../../packages/contracts/ledger.ts";
 import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
+import { aboutKind, objectKinds, ofKind } from "../../wire/object-kinds.ts";
 import { requireVersion } from "../request/requirements.ts";
 
 /** A date of a source. */
@@ -13,13 +14,9 @@ export interface SourceDate extends SourceName {
 	date: UtcDate;
 }
 
-/** What holds events of a date. */
-export const eventFolders = ["events", "quarantine", "releases"] as const;
-export type EventFolder = (typeof eventFolders)[number];
-
 /** An object that records name. */
 export interface NamedObject {
-	folder: EventFolder;
+	folder: string;
 	name: string;
 	rows: number;
 }
@@ -143,13 +140,12 @@ function objectsOf(records: readonly AcceptedLoss[]): NamedObject[] {
 export function folderOfDate(
 	keys: ObjectKeys,
 	dated: SourceDate,
-	folder: EventFolder,
+	folder: string,
 ): string {
-	if (folder === "releases") return keys.addedOfDate(dated);
-	return keys.eventsOfDate({
-		...dated,
-		...(folder === "quarantine" && { quarantined: true }),
-	});
+	const kind = objectKinds.find((kind) => aboutKind(kind).folder === folder);
+	return kind === undefined
+		? keys.addedOfDate(dated)
+		: keys.eventsOfDate(ofKind(dated, kind));
 }
 
 export function keyOf(

@@ -150,9 +150,7 @@ export class ParquetRewriter {
 /** Removes the folders of killed processes. A live one makes a file every few minutes. */
 async function removeAbandoned(scratch: string): Promise<void> {
 	for (const name of await readdir(scratch)) {
-		// Former versions called theirs by the latter.
-		if (![folderPrefix, "compaction-"].some((each) => name.startsWith(each)))
-			continue;
+		if (!name.startsWith(folderPrefix)) continue;
 		const directory = join(scratch, name);
 		if (await isAbandoned(directory))
 			await rm(directory, { recursive: true, force: true });

@@ -22,12 +22,12 @@ import {
 	DateObjects,
 	type IndexedObject,
 } from "../../archive/ledger/date-objects.ts";
+import type { IndexedSource } from "../../archive/ledger/ledger-index.ts";
 import {
-	type IndexedSource,
 	type ObjectKind,
 	objectKinds,
 	perKind,
-} from "../../archive/ledger/ledger-index.ts";
+} from "../../wire/object-kinds.ts";
 import {
 	type RequestErrorCode,
 	RequestFailure,

@@ -10,13 +10,13 @@ import {
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { DateObjects } from "../../archive/ledger/date-objects.ts";
+import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import {
-	type LedgerIndex,
 	type ObjectKind,
 	objectKinds,
 	ofKind,
 	perKind,
-} from "../../archive/ledger/ledger-index.ts";
+} from "../../wire/object-kinds.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { requireVersion } from "../request/requirements.ts";
 

@@ -4,7 +4,7 @@ import { LedgerIndex } from "../../archive/ledger/ledger-index.ts";
 import { CutLossStore, isSettled, writersMs } from "../../archive/losses.ts";
 import { CutStore } from "../../archive/write/cut-store.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
-import { CompactionStore } from "../compaction/record.ts";
+import type { Replacements } from "../objects/replacements.ts";
 
 /** Sequences of a stream between two cuts that no cut record has, though each cut begins where the one before ends. */
 export interface CutGap {
@@ -28,7 +28,11 @@ export interface CountedShard {
  */
 export async function countShard(
 	number: number,
-	{ store, tombstones }: { store: Store; tombstones: Tombstones },
+	{
+		store,
+		tombstones,
+		replaced,
+	}: { store: Store; tombstones: Tombstones; replaced: Replacements },
 	known = new LedgerIndex(),
 	overdueAtMs?: number,
 ): Promise<CountedShard> {
@@ -37,7 +41,7 @@ export async function countShard(
 	const ends = new Map<string, { first: number; last: number }>(
 		known.newestOfStream,
 	);
-	const lossStore = new CutLossStore(store, new CompactionStore(store));
+	const lossStore = new CutLossStore(store, replaced);
 	const losses = await lossStore.ofShard(number);
 	const add = async (cut: CutRecord, isNewest: boolean) => {
 		const kept = cut.groups.filter((group) => !tombstones.has(group));

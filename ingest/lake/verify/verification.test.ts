@@ -24,6 +24,7 @@ type Group = typeof shop & { date: string; quarantined?: true };
 class Bucket {
 	readonly store = new MemoryStore("p");
 	readonly tombstones = new Tombstones(this.store);
+	readonly replaced = new CompactionStore(this.store);
 
 	async cut(first: number, groups: Group[]): Promise<string[]> {
 		const { keys } = this.store;

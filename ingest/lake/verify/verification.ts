@@ -1,4 +1,7 @@
-import type { SourceName } from "../../../packages/bucket/object-keys.ts";
+import {
+	addedFolder,
+	type SourceName,
+} from "../../../packages/bucket/object-keys.ts";
 import type {
 	ListedObject,
 	Store,
@@ -8,18 +11,18 @@ import { keptFrom } from "../../../packages/contracts/retention.ts";
 import { type UtcDate, utcDate } from "../../../packages/contracts/utc-date.ts";
 import { mapInOrder } from "../../../packages/fair/fair-limit.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
-import {
-	nameOfSource,
-	type ObjectKind,
-	ofKind,
-} from "../../archive/ledger/ledger-index.ts";
+import { nameOfSource } from "../../archive/ledger/ledger-index.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
+import {
+	aboutKind,
+	type ObjectKind,
+	objectKinds,
+	ofKind,
+} from "../../wire/object-kinds.ts";
 import { nameIn } from "../../wire/object-name.ts";
 import { AdditionStore } from "../addition/addition-store.ts";
-import { CompactionStore } from "../compaction/record.ts";
 import {
 	AcceptedLosses,
-	type EventFolder,
 	folderOfDate,
 	keyOf,
 	type NamedObject,
@@ -36,7 +39,7 @@ import type { CountedShard } from "./counted-shard.ts";
 
 /** What the bucket has of a date, and what it should have. */
 export interface FolderFindings extends SourceDate {
-	folder: EventFolder;
+	folder: string;
 	/** Of objects that count and are there. */
 	objects: number;
 	rows: number;
@@ -52,11 +55,6 @@ export interface FolderFindings extends SourceDate {
 /** Each takes a request or a few, and memory for the names of its objects. */
 const foldersAtOnce = 8;
 
-const folderOfKind = {
-	objects: "events",
-	quarantined: "quarantine",
-} as const satisfies Record<ObjectKind, EventFolder>;
-
 /**
  * Compares what the bucket has with what the records say, for all dates that Runs may load. Memory holds the shards' ledgers and the names
  * of a few dates' objects. What others write or remove meanwhile is no difference: what seems to be missing is looked for once more.
@@ -67,14 +65,20 @@ export class Verification {
 	readonly #shards: ReadonlyMap<number, CountedShard>;
 	readonly #retentions: ReadonlyMap<string, RetentionRecord>;
 	readonly #now: () => number;
-	readonly #replaced: CompactionStore;
+	readonly #replaced: Replacements;
 	readonly #dateLedgers: DateLedgers;
 	readonly #additions: AdditionStore;
 	readonly #accepted: AcceptedLosses;
 	readonly #cutStreams = new Map<string, boolean>();
 
 	private constructor(
-		{ store, tombstones, shards, now = Date.now }: VerificationOptions,
+		{
+			store,
+			tombstones,
+			replaced,
+			shards,
+			now = Date.now,
+		}: VerificationOptions,
 		retentions: ReadonlyMap<string, RetentionRecord>,
 	) {
 		this.#store = store;
@@ -82,7 +86,7 @@ export class Verification {
 		this.#shards = new Map(shards.map((shard) => [shard.number, shard]));
 		this.#retentions = retentions;
 		this.#now = now;
-		this.#replaced = new CompactionStore(store);
+		this.#replaced = replaced;
 		this.#dateLedgers = new DateLedgers(store);
 		this.#additions = new AdditionStore(store);
 		this.#accepted = new AcceptedLosses(store);
@@ -105,19 +109,17 @@ export class Verification {
 				known.set(nameOfSource(source), source);
 		for (const record of this.#retentions.values())
 			known.set(nameOfSource(record), record);
-		yield* this.#ofKind("objects", keys.allEvents(), known.values());
-		yield* this.#ofKind("quarantined", keys.allQuarantine(), known.values());
+		for (const kind of objectKinds) {
+			const prefix = keys.allEvents(ofKind({}, kind));
+			yield* this.#ofKind(kind, prefix, known.values());
+		}
 		for await (const source of this.#additions.sources())
 			yield* this.#added(source);
 	}
 
 	async *ofSource(source: SourceName): AsyncGenerator<FolderFindings> {
-		for (const kind of ["objects", "quarantined"] as const) {
-			const { keys } = this.#store;
-			const name = ofKind(source, kind);
-			const prefix = name.quarantined
-				? keys.quarantineOfSource(source)
-				: keys.eventsOfSource(source);
+		for (const kind of objectKinds) {
+			const prefix = this.#store.keys.eventsOfSource(ofKind(source, kind));
 			yield* this.#ofKind(kind, prefix, [source]);
 		}
 		yield* this.#added(source);
@@ -194,7 +196,7 @@ export class Verification {
 		if (!this.#isKept(dated)) return undefined;
 		const { keys } = this.#store;
 		const group = ofKind(dated, kind);
-		const folder = folderOfKind[kind];
+		const { folder } = aboutKind(kind);
 		const prefix = folderOfDate(keys, dated, folder);
 		const nameOf = ({ stream, first }: IndexedObject) =>
 			nameIn(keys.events(group, stream, first));
@@ -283,7 +285,7 @@ export class Verification {
 			const named = (await this.#additions.existing(records)).map(
 				({ record: { key, rows } }) => ({ name: nameIn(key), rows, key }),
 			);
-			const folder = "releases";
+			const folder = addedFolder;
 			const prefix = folderOfDate(this.#store.keys, dated, folder);
 			const absent = await this.#stillAbsent(
 				prefix,
@@ -323,6 +325,7 @@ export class Verification {
 export interface VerificationOptions {
 	store: Store;
 	tombstones: Tombstones;
+	replaced: Replacements;
 	/** Objects of other shards are left out. */
 	shards: readonly CountedShard[];
 	now?: () => number;

@@ -1,5 +1,6 @@
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { ViolationKind } from "../../../packages/contracts/tracking-plan.ts";
+import type { ValidationOutcome } from "../../../packages/tracking-plan/plan-validator.ts";
 
 /** A plan as the validation thread gets it. */
 export interface LearnedPlan {
@@ -46,7 +47,7 @@ export interface BatchAnswer {
 
 export interface PlanVerdict {
 	/** Failed: the plan couldn't validate it, which is a fault of Tidemill's. */
-	outcome: "Accept" | "Quarantine" | "Reject" | "Failed";
+	outcome: ValidationOutcome | "Failed";
 	/** The validation record as JSON; what went wrong, for Failed. */
 	record: string;
 	/** The violations as JSON; absent unless the event is rejected. */

@@ -3,6 +3,7 @@ import { extname } from "node:path";
 import type { Route } from "../../../packages/contracts/route.ts";
 import { LimitedThread } from "../../../packages/service/limited-thread.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import type { EventHead } from "../../wire/frame.ts";
 import type { LivingArchives } from "../commit/living-archives.ts";
 import {
 	type RequestRefusal,
@@ -25,11 +26,8 @@ interface PlannedEvent {
 }
 
 /** What the plan says about an event that is stored. */
-export interface PlanOutcome {
-	/** The validation record as JSON. */
-	violations: string;
-	isQuarantined: boolean;
-}
+export type PlanOutcome = Partial<Pick<EventHead, "quarantined">> &
+	Pick<EventHead, "violations">;
 
 interface TrackingPlansOptions {
 	archives: Pick<LivingArchives, "read">;
@@ -161,7 +159,10 @@ export class TrackingPlans {
 		// An archive of an earlier release would stop at the frame.
 		if (isQuarantined && !this.#options.archives.read(shard, 3))
 			return refusals.QuarantineUnavailable;
-		return { violations: record, isQuarantined };
+		return {
+			violations: record,
+			...(isQuarantined && { quarantined: true as const }),
+		};
 	}
 
 	/** Once for each plan: its Source may get thousands of events a second. */
