@@ -26,7 +26,7 @@ import {
 	columnNames,
 	columnWords,
 	rejectedColumns,
-} from "../packages/warehouses/definition/column-words.ts";
+} from "../packages/warehouses/definition/definition.ts";
 import { warehouseOf } from "../packages/warehouses/registry.ts";
 import { chooseCluster, requireNamespace } from "./command/cluster.ts";
 import { CommandError } from "./command/errors.ts";

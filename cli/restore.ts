@@ -4,7 +4,7 @@ import type { KubeClient } from "../packages/kube/client/client.ts";
 import { kinds } from "../packages/kube/kinds.ts";
 import { backupText, parseBackup } from "./backup/backup-text.ts";
 import { type Compared, compared } from "./backup/comparison.ts";
-import { type Manifest, readKept } from "./backup/kept.ts";
+import { type BackedUpObject, readKept } from "./backup/kept.ts";
 import { merged, type Needed, stateOf } from "./backup/needed.ts";
 import { type Cluster, chooseCluster } from "./command/cluster.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
@@ -104,7 +104,7 @@ async function checked(client: KubeClient, file: string): Promise<Found> {
 
 /** What somebody could not read, now or when the backup was written, is needed, and nobody knows what it has. */
 function isUnread(
-	{ kind, metadata: { name, namespace = "" } }: Manifest,
+	{ kind, metadata: { name, namespace = "" } }: BackedUpObject,
 	needed: readonly Needed[],
 ): boolean {
 	return needed.some(

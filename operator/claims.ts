@@ -13,9 +13,8 @@ import type { KubeClient } from "../packages/kube/client/client.ts";
 import { type Deployment, kinds, type Lease } from "../packages/kube/kinds.ts";
 import { apiVersionOf, type ObjectMeta } from "../packages/kube/resource.ts";
 import { Informer } from "../packages/kube/watch/informer.ts";
-import { backoffMs } from "../packages/service/backoff.ts";
 import type { Logger } from "../packages/service/log.ts";
-import { pause } from "../packages/service/pause.ts";
+import { backoffMs, pause } from "../packages/service/pause.ts";
 import type { InstallationFindings } from "./installation-events.ts";
 import {
 	claimsToHave,

@@ -1,4 +1,4 @@
-import { maxClockDifferenceMs } from "../packages/contracts/clocks.ts";
+import { maxClockDifferenceMs } from "../packages/contracts/utc-date.ts";
 import type { ServerClock } from "../packages/kube/client/server-clock.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
 import type { LeaderElection } from "../packages/kube/reconcile/lease.ts";

@@ -81,7 +81,7 @@ const line =
 const probe = `import { apiResources } from "./api/resources/api-resource.ts";
 import { specOf } from "./cli/destinations.ts";
 import { validateSpec } from "./test/support/manifests/spec-validator.ts";
-import { parseCheckInput } from "./ingest/job/input.ts";
+import { parseCheckInput } from "./ingest/job/process.ts";
 import { openWarehouse } from "./ingest/load/generated/warehouses.ts";
 import { decide } from "./operator/destination/decide.ts";
 import { destinationWith, now, stateWith } from "./test/support/examples/destination-examples.ts";

@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
-import { networkOf } from "../../packages/fair/network.ts";
 import { remember } from "../../packages/fair/recent.ts";
 import {
 	hasReason,
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { ownUser } from "../../packages/kube/client/self-review.ts";
+import { networkOf } from "../../packages/service/settings.ts";
 import type { RateClass } from "../http/endpoint.ts";
 import { requestErrorOf } from "../http/error-translation.ts";
 import { unauthorized, unavailable } from "../http/errors.ts";

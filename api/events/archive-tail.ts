@@ -12,8 +12,7 @@ import {
 	tailRenewMs,
 } from "../../packages/contracts/event-tail.ts";
 import { tailSubject } from "../../packages/contracts/nats.ts";
-import { backoffMs } from "../../packages/service/backoff.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../packages/service/pause.ts";
 import type { TailListener, TailQuestion } from "../http/endpoint.ts";
 
 /** The only one that the API's user may listen to. */

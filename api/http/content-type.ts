@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { parseExact } from "../../packages/service/exact-json.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import { RequestError } from "./errors.ts";
 
 declare module "fastify" {

@@ -25,8 +25,8 @@ import type {
 	UploadAnswer,
 	UploadRequest,
 } from "../../packages/contracts/transfer.ts";
+import { rawNumberOf } from "../../packages/json/json-reader.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
-import { rawNumberOf } from "../../packages/service/exact-json.ts";
 import type { Logger } from "../../packages/service/log.ts";
 
 /** One endpoint of the API. The routes and the OpenAPI document both derive from these. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rawNumber } from "../../packages/service/exact-json.ts";
+import { rawNumber } from "../../packages/json/json-reader.ts";
 import { type Backup, backupText, parseBackup } from "./backup-text.ts";
 
 const backup: Backup = {

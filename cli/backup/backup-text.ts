@@ -1,7 +1,7 @@
 import { apiVersionOf } from "../../packages/kube/resource.ts";
 import { CommandError } from "../command/errors.ts";
 import { yamlText } from "../command/output.ts";
-import { backedUpKinds, type Kept, type Manifest } from "./kept.ts";
+import { type BackedUpObject, backedUpKinds, type Kept } from "./kept.ts";
 import type { Needed } from "./needed.ts";
 
 /** What was kept, and when. */
@@ -48,14 +48,14 @@ export async function parseBackup(text: string, name: string): Promise<Backup> {
 		);
 	const { parseAllDocuments } = await import("yaml");
 	const values = parseAllDocuments(text, { logLevel: "error" }).map(
-		(document) => document.toJS() as Manifest | null,
+		(document) => document.toJS() as BackedUpObject | null,
 	);
 	return {
 		time,
 		namespace: namespace === "*" ? undefined : namespace,
 		manifests: values.filter(
 			(value) => value !== null && isOurs(value),
-		) as Manifest[],
+		) as BackedUpObject[],
 		needed: lines.flatMap((line) => {
 			const [sign, kind, namespace, name, use] = line.split("\t");
 			return sign === "#" && use !== undefined
@@ -66,7 +66,7 @@ export async function parseBackup(text: string, name: string): Promise<Backup> {
 }
 
 /** Somebody may have added others to the file. */
-function isOurs({ apiVersion, kind }: Manifest): boolean {
+function isOurs({ apiVersion, kind }: BackedUpObject): boolean {
 	return backedUpKinds.some(
 		(each) => each.kind === kind && apiVersionOf(each) === apiVersion,
 	);

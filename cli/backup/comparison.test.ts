@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { compared } from "./comparison.ts";
-import type { Manifest } from "./kept.ts";
+import type { BackedUpObject } from "./kept.ts";
 
-const source = (name: string, spec: object): Manifest => ({
+const source = (name: string, spec: object): BackedUpObject => ({
 	apiVersion: "tidemill.dev/v1alpha1",
 	kind: "Source",
 	metadata: { name, namespace: "shop" },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Manifest } from "./kept.ts";
+import type { BackedUpObject } from "./kept.ts";
 
 /** A resource in the cluster and in a backup. */
 export interface Compared {
@@ -18,8 +18,8 @@ export interface Compared {
 
 /** Compares what is in the cluster with a backup, in the order of the backup, and then what only the cluster has. */
 export function compared(
-	live: readonly Manifest[],
-	backup: readonly Manifest[],
+	live: readonly BackedUpObject[],
+	backup: readonly BackedUpObject[],
 ): Compared[] {
 	const liveByName = new Map(live.map((each) => [keyOf(each), each]));
 	const backedUp = new Set(backup.map(keyOf));
@@ -43,11 +43,11 @@ export function compared(
 	];
 }
 
-function keyOf({ kind, metadata }: Manifest): string {
+function keyOf({ kind, metadata }: BackedUpObject): string {
 	return `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-function named({ kind, metadata: { namespace = "", name } }: Manifest) {
+function named({ kind, metadata: { namespace = "", name } }: BackedUpObject) {
 	return { kind, namespace, name };
 }
 

@@ -24,7 +24,7 @@ import {
 } from "./needed.ts";
 
 /** An object as `kubectl apply` takes it: what people say, and nothing of the cluster it was in. */
-export interface Manifest {
+export interface BackedUpObject {
 	apiVersion: string;
 	kind: string;
 	metadata: {
@@ -43,7 +43,7 @@ export interface Kept {
 	/** The only one that it is about; undefined for all. */
 	namespace: string | undefined;
 	/** In the order in which they are applied. */
-	manifests: Manifest[];
+	manifests: BackedUpObject[];
 	needed: Needed[];
 }
 
@@ -109,8 +109,8 @@ export async function readKept(
 async function readSchemas(
 	client: KubeClient,
 	objects: readonly KeptObject[],
-): Promise<{ manifests: Manifest[]; unread: Needed[] }> {
-	const manifests: Manifest[] = [];
+): Promise<{ manifests: BackedUpObject[]; unread: Needed[] }> {
+	const manifests: BackedUpObject[] = [];
 	const unread: Needed[] = [];
 	for (const one of merged(objects.flatMap(schemasOf))) {
 		try {
@@ -142,7 +142,7 @@ function schemasOf({ kind, metadata, spec }: KeptObject): Needed[] {
 async function readNamespaces(
 	client: KubeClient,
 	names: readonly string[],
-): Promise<{ manifests: Manifest[]; unread: Needed[] }> {
+): Promise<{ manifests: BackedUpObject[]; unread: Needed[] }> {
 	const found = await Promise.all(
 		names.map(async (name) => {
 			const read = client.get(kinds.namespace, name);
@@ -174,9 +174,9 @@ function typeOf(kind: ResourceKind<KubeObject>) {
 }
 
 /** What Tidemill, Kubernetes and kubectl have written for themselves is theirs to write again. */
-export function manifestOf(object: KubeObject): Manifest {
+export function manifestOf(object: KubeObject): BackedUpObject {
 	const { name, namespace, labels, annotations } = object.metadata;
-	const { spec, data, binaryData } = object as Partial<Manifest>;
+	const { spec, data, binaryData } = object as Partial<BackedUpObject>;
 	const ownLabels = without(
 		labels,
 		(key) => isReserved(key) && key !== label.use,
@@ -215,10 +215,10 @@ function without(
 }
 
 /** By kind, then by namespace and name. */
-function inOrder(a: Manifest, b: Manifest): number {
-	const rank = ({ kind }: Manifest) =>
+function inOrder(a: BackedUpObject, b: BackedUpObject): number {
+	const rank = ({ kind }: BackedUpObject) =>
 		backedUpKinds.findIndex((each) => each.kind === kind);
-	const name = ({ metadata }: Manifest) =>
+	const name = ({ metadata }: BackedUpObject) =>
 		`${metadata.namespace ?? ""}/${metadata.name}`;
 	return rank(a) - rank(b) || (name(a) < name(b) ? -1 : 1);
 }

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openDatabase } from "../../packages/duckdb/database.ts";
+import { openDatabase } from "../../packages/duckdb/session.ts";
 import { apiserver } from "../../test/support/cli/apiserver.ts";
 import { inProcess as tidemill } from "../../test/support/cli/in-process.ts";
 import { temporaryDirectory } from "../../test/support/servers/test-server.ts";

@@ -4,8 +4,8 @@ import {
 	lineForTerminal,
 	linesForTerminal,
 } from "../../packages/escapes/terminal.ts";
+import { rawNumberOf } from "../../packages/json/json-reader.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
-import { rawNumberOf } from "../../packages/service/exact-json.ts";
 
 /**
  * Prints on standard output. Nothing else in cli/ does, because strangers choose some of the text, and it may be a terminal.

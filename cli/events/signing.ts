@@ -7,8 +7,7 @@ import {
 	type DescribedScheme,
 	describedSchemes,
 } from "../../packages/contracts/signature-schemes.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
-import { pointerParts } from "../../packages/service/json-pointer.ts";
+import { parseExact, pointerParts } from "../../packages/json/json-reader.ts";
 import { CommandError } from "../command/errors.ts";
 import { requestOf, type StoredDelivery } from "./replay-request.ts";
 

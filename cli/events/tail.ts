@@ -1,6 +1,5 @@
-import { backoffMs } from "../../packages/service/backoff.ts";
 import { EventStreamParser } from "../../packages/service/event-stream.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../packages/service/pause.ts";
 import { CommandError } from "../command/errors.ts";
 import { type CommandGroup, examples } from "../command/group.ts";
 import { jsonText, outputIn, print, remark, table } from "../command/output.ts";

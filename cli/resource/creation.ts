@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { Option } from "@commander-js/extra-typings";
 import { shellWord } from "../../packages/escapes/shell.ts";
+import { rawNumber } from "../../packages/json/json-reader.ts";
 import {
 	type Condition,
 	findCondition,
@@ -12,7 +13,6 @@ import {
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
 import { awaitObject } from "../../packages/kube/watch/object-wait.ts";
-import { rawNumber } from "../../packages/service/exact-json.ts";
 import { type Cluster, chooseCluster } from "../command/cluster.ts";
 import { CommandError, UsageError } from "../command/errors.ts";
 import {

@@ -1,5 +1,5 @@
 import { type Inputs, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { backoffMs } from "../../packages/service/backoff.ts";
+import { backoffMs } from "../../packages/service/pause.ts";
 import { ApiProblem, passes } from "./problem.ts";
 
 /** What a page reads of the API, as it is now. */

@@ -1,9 +1,8 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
-import { pointerToken } from "../../packages/service/json-pointer.ts";
+import { pointerToken } from "../../packages/json/json-reader.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
-import type { Draft } from "../resource/draft.ts";
-import { isObject } from "../resource/draft.ts";
+import { type Draft, isObject } from "../resource/draft.ts";
 import { bodyColumns, eventColumns, tickedColumns } from "./form.ts";
 
 /** A recent event of the Source, as much as a preview needs. */

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Gauge } from "prom-client";
-import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import {
 	isNoRoom,
 	natsReason,
 } from "../../packages/service/nats/connection.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../packages/service/pause.ts";
 import {
 	type BucketMark,
 	judgeBucket,

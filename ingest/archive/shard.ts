@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { backoffMs } from "../../packages/service/backoff.ts";
 import { natsReason } from "../../packages/service/nats/connection.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../packages/service/pause.ts";
 import { Alarm } from "./decide/alarm.ts";
 import type { LedgerIndex } from "./ledger/ledger-index.ts";
 import type { LedgerSnapshots } from "./ledger/ledger-snapshots.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import { knownTypes } from "../../packages/warehouses/registry.ts";
-import { parseCheckInput, parseLoadInput } from "./input.ts";
+import { parseCheckInput, parseLoadInput } from "./process.ts";
 
 const bigQuery = { type: "BigQuery", projectId: "p", dataset: "d" };
 const input = {

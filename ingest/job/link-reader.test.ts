@@ -8,7 +8,7 @@ import pino from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import type { JobResult } from "../../packages/contracts/job.ts";
 import { LinkReader } from "./link-reader.ts";
-import { storeReport, storeResult } from "./result-link.ts";
+import { storeReport, storeResult } from "./manifest.ts";
 
 const log = pino({ level: "silent" });
 const { signal } = new AbortController();
@@ -85,7 +85,7 @@ test("a Run's process reads and puts links without loading all of fetch", async 
 		// The command line, which starts each Job, knows what an apiserver refuses.
 		await import(${here("../../packages/kube/client/client.ts")});
 		const { LinkReader } = await import(${here("./link-reader.ts")});
-		const { storeResult } = await import(${here("./result-link.ts")});
+		const { storeResult } = await import(${here("./manifest.ts")});
 		const log = { warn() {} };
 		const links = new LinkReader(log, new AbortController().signal);
 		await links.read({ name: "it", url: ${JSON.stringify(url)} }, Array.fromAsync);

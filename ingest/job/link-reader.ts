@@ -6,8 +6,8 @@ import { linkErrorId, seeLog } from "../../packages/service/withheld.ts";
 import {
 	type JobErrorCode,
 	JobFailure,
+	retry,
 } from "../../packages/warehouses/load/failure.ts";
-import { retry } from "../../packages/warehouses/load/retry.ts";
 
 /** Written at once. Single chunks of 64 KiB take a tenth more CPU. */
 const writeBytes = 512 * 1024;

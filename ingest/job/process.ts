@@ -1,18 +1,28 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import {
+	type CheckInput,
 	type JobResult,
 	jobEnv,
 	jobExitCode,
+	type LoadInput,
 	maxLogBytes,
 	maxLogEndBytes,
 	maxResultBytes,
 } from "../../packages/contracts/job.ts";
 import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
-import { DuckDBRefusal } from "../../packages/duckdb/refusal.ts";
-import { createLog } from "../../packages/service/log.ts";
+import { DuckDBRefusal } from "../../packages/duckdb/session.ts";
+import { createLog, type Logger } from "../../packages/service/log.ts";
 import { Settings } from "../../packages/service/settings.ts";
 import { stopSignal } from "../../packages/service/start-order.ts";
+import {
+	contextOf,
+	maxLinks,
+	newContext,
+	parseTraceparent,
+	type TraceContext,
+} from "../../packages/service/trace-context.ts";
+import { openTracing, type Tracing } from "../../packages/service/tracing.ts";
 import {
 	JobFailure,
 	type JobRole,
@@ -20,7 +30,7 @@ import {
 	unexpectedFailure,
 } from "../../packages/warehouses/load/failure.ts";
 import type { WarehouseContext } from "../../packages/warehouses/load/warehouse.ts";
-import { JobTrace } from "./job-trace.ts";
+import { knownTypes, warehouses } from "../../packages/warehouses/registry.ts";
 
 /** The command line of a Job. */
 export interface JobOptions {
@@ -213,4 +223,123 @@ export async function writeResult(
 
 function fits(text: string): boolean {
 	return Buffer.byteLength(text) <= maxResultBytes;
+}
+
+/** The span of a Job's process, below that of the Run that the variable TRACEPARENT names, with links to the objects it loads. */
+class JobTrace {
+	readonly #role: string;
+	readonly #tracing: Tracing;
+	readonly #parent: TraceContext;
+	readonly #startMs = Date.now();
+	#keys: readonly string[] = [];
+
+	/** Undefined without a collector or a parent. A wrong setting costs the trace alone. */
+	static async open(
+		role: string,
+		settings: Settings,
+		log: Logger,
+	): Promise<JobTrace | undefined> {
+		const parent = parseTraceparent(settings.optional("TRACEPARENT"));
+		if (!parent?.isSampled) return undefined;
+		try {
+			const tracing = await openTracing(role, settings, log);
+			return tracing && new JobTrace(role, tracing, parent);
+		} catch (error) {
+			log.warn({ reason: (error as Error).name }, "the Job has no trace");
+			return undefined;
+		}
+	}
+
+	private constructor(role: string, tracing: Tracing, parent: TraceContext) {
+		this.#role = role;
+		this.#tracing = tracing;
+		this.#parent = parent;
+	}
+
+	/** @param keys in the order of their dates. */
+	loads(keys: readonly string[]): void {
+		this.#keys = keys;
+	}
+
+	/** @param failure the error's code. */
+	async ended(failure: string | undefined): Promise<void> {
+		// The newest are those that people look for.
+		const linked = this.#keys.slice(-maxLinks);
+		this.#tracing.record({
+			name: this.#role,
+			kind: "consumer",
+			context: newContext(this.#parent),
+			parent: this.#parent,
+			links: linked.map((key) => ({
+				context: contextOf("object", key),
+				attributes: { "tidemill.object.key": key },
+			})),
+			startMs: this.#startMs,
+			endMs: Date.now(),
+			attributes: { "tidemill.objects": this.#keys.length },
+			error: failure,
+		});
+		await this.#tracing.stop();
+	}
+}
+
+/** Parses a Job's `input.json` as a {@link LoadInput}. Throws {@link JobFailure} InputInvalid. */
+export function parseLoadInput(text: string): LoadInput {
+	const input = parse(text) as LoadInput;
+	require(typeof input.run?.uid === "string", "run.uid");
+	require(typeof input.table?.name === "string" &&
+		input.table.name !== "", "table.name");
+	require(Array.isArray(input.table.columns) &&
+		input.table.columns.length > 0, "table.columns");
+	require(typeof input.manifestURL === "string" &&
+		URL.canParse(input.manifestURL), "manifestURL");
+	require(input.strategy === "Incremental" ||
+		input.strategy === "FullReload", "strategy");
+	const hasDate = input.table.columns.some(({ from }) => from === "Date");
+	require(hasDate ===
+		(input.strategy ===
+			"Incremental"), "strategy: Incremental needs the Date column, FullReload excludes it");
+	return input;
+}
+
+/** Parses a Job's `input.json` as a {@link CheckInput}. Throws {@link JobFailure} InputInvalid. */
+export function parseCheckInput(text: string): CheckInput {
+	return parse(text) as CheckInput;
+}
+
+function parse(text: string): unknown {
+	let input: unknown;
+	try {
+		input = JSON.parse(text);
+	} catch {
+		throw new JobFailure("InputInvalid", "The Job's input is not JSON");
+	}
+	const { version, destination } = (input ?? {}) as Partial<LoadInput>;
+	if (version !== 1)
+		throw new JobFailure(
+			"InputInvalid",
+			`The Job's input has version ${version}, but this image reads version 1`,
+		);
+	requireDestination(destination);
+	return input;
+}
+
+function requireDestination(destination?: Record<string, unknown>): void {
+	const type = String(destination?.type);
+	const definition = warehouses.get(type);
+	if (!definition)
+		throw new JobFailure(
+			"InputInvalid",
+			`The Job's input names a destination of type ${type}, but this image knows only ${knownTypes()}`,
+		);
+	for (const field of definition.inputTexts)
+		require(typeof destination?.[field] === "string", `destination.${field}`);
+}
+
+function require(holds: boolean, field: string): void {
+	if (!holds)
+		throw new JobFailure(
+			"InputInvalid",
+			`The Job's input has no valid ${field}`,
+		);
 }

@@ -1,9 +1,9 @@
 import type { CheckInput } from "../../packages/contracts/job.ts";
-import { parseCheckInput } from "../job/input.ts";
 import {
 	type JobContext,
 	type JobOptions,
 	type JobSuccess,
+	parseCheckInput,
 	runJob,
 } from "../job/process.ts";
 import { openWarehouse } from "./generated/warehouses.ts";

@@ -19,8 +19,7 @@ import {
 	type UnheldValues,
 } from "../../packages/warehouses/load/value-counts.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
-import { downloadObjects, filesOf } from "../job/download.ts";
-import { checkObjects } from "../job/object-check.ts";
+import { checkObjects, downloadObjects, filesOf } from "../job/download.ts";
 import type { JobContext } from "../job/process.ts";
 import { carryOutSteps } from "./steps/carry-out.ts";
 

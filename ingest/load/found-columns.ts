@@ -14,8 +14,8 @@ import {
 	JsonReader,
 	NotJson,
 	openBrace,
+	pointerToken,
 } from "../../packages/json/json-reader.ts";
-import { pointerToken } from "../../packages/service/json-pointer.ts";
 import {
 	columnValue,
 	emptyText,

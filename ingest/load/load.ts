@@ -7,12 +7,8 @@ import {
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { UtcDate } from "../../packages/contracts/utc-date.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
-import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
+import { trustAuthorities } from "../../packages/service/secret-files.ts";
 import { isRest } from "../../packages/warehouses/load/body-value.ts";
-import {
-	type ExistingColumn,
-	fitColumns,
-} from "../../packages/warehouses/load/incompatibility.ts";
 import {
 	addUnfit,
 	type LoadDay,
@@ -20,15 +16,18 @@ import {
 } from "../../packages/warehouses/load/load-day.ts";
 import { requireFreeName } from "../../packages/warehouses/load/table-mark.ts";
 import {
+	type ExistingColumn,
+	fitColumns,
+} from "../../packages/warehouses/load/table-plan.ts";
+import {
 	type DayFiles,
 	TableChanged,
 	type Warehouse,
 } from "../../packages/warehouses/load/warehouse.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { LinkReader } from "../job/link-reader.ts";
-import { readManifest } from "../job/manifest.ts";
+import { readManifest, storeLog, storeResult } from "../job/manifest.ts";
 import type { JobContext, JobSuccess } from "../job/process.ts";
-import { storeLog, storeResult } from "../job/result-link.ts";
 import { isChangedByOthers } from "./addition.ts";
 import { DownloadedDays } from "./day-files.ts";
 import { EventTypeWarehouse } from "./event-type-tables.ts";
@@ -43,9 +42,8 @@ import {
 	requireKept,
 	withoutStaying,
 } from "./loss-guard.ts";
-import { onDisk, sized } from "./ready-days.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
-import { resultOf, rowsIn, unfitValues } from "./result.ts";
+import { onDisk, resultOf, rowsIn, sized, unfitValues } from "./result.ts";
 import {
 	byPersonsWord,
 	dayWouldShrink,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import type { RowAccess } from "../../packages/warehouses/load/row-access.ts";
+import type { RowAccess } from "../../packages/warehouses/load/warehouse.ts";
 import {
 	findShrinking,
 	type GuardedTable,

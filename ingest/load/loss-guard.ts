@@ -9,8 +9,8 @@ import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
 import type {
 	MarkedTable,
 	RowAccess,
-} from "../../packages/warehouses/load/row-access.ts";
-import type { Warehouse } from "../../packages/warehouses/load/warehouse.ts";
+	Warehouse,
+} from "../../packages/warehouses/load/warehouse.ts";
 import type { HeldDates } from "./load-days.ts";
 import {
 	dayWouldShrink,

@@ -1,6 +1,5 @@
 import "./allocator.ts";
-import { parseLoadInput } from "../job/input.ts";
-import { type JobOptions, runJob } from "../job/process.ts";
+import { type JobOptions, parseLoadInput, runJob } from "../job/process.ts";
 import { load } from "./load.ts";
 
 /** `tidemill load --input <file>`: carries out one Run (packages/contracts/job.ts says what goes in and out). */

@@ -1,12 +1,21 @@
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
+import type {
+	BodyValueType,
+	LoadInput,
+	TableColumn,
+} from "../../packages/contracts/job.ts";
 import { passingParquet } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
-import { rejectedColumns } from "../../packages/warehouses/definition/column-words.ts";
-import { defineBodyValues } from "../../packages/warehouses/load/body-values.ts";
+import { rejectedColumns } from "../../packages/warehouses/definition/definition.ts";
+import { columnValue } from "../../packages/warehouses/load/body-value.ts";
+import {
+	type BodyColumn,
+	bodyPartOf,
+	defineBodyValues,
+} from "../../packages/warehouses/load/body-values.ts";
 import {
 	asFilled,
 	bodyColumnsOf,
@@ -15,7 +24,6 @@ import {
 	isUnfitSql,
 } from "../../packages/warehouses/load/columns.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
-import { unfitValueOf } from "../../packages/warehouses/load/unfit-reason.ts";
 import type { UnheldValues } from "../../packages/warehouses/load/value-counts.ts";
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import type { DownloadedDays } from "./day-files.ts";
@@ -299,4 +307,66 @@ function cut(text: string): string {
 	);
 	// Half a character at the end waits for more.
 	return new TextDecoder().decode(bytes, { stream: true }) + more;
+}
+
+/** A value that doesn't fit its column. */
+interface UnfitValue {
+	/** The JSON text as it was sent, uncut. */
+	text: string;
+	/** In words without a value of the event. */
+	reason: string;
+}
+
+/** What stands in a body at the pointer of a column that it doesn't fit, and why it doesn't. */
+export function unfitValueOf(body: string, column: BodyColumn): UnfitValue {
+	const part = bodyPartOf(body, column.bodyPointer);
+	if (!part) return { text: body, reason: "The body is not JSON." };
+	const { text = "", isTwice } = part;
+	return {
+		text,
+		reason: isTwice
+			? "Several members with one name lead to it; the last counts."
+			: reasonOf(text, column),
+	};
+}
+
+function reasonOf(text: string, column: BodyValueType): string {
+	const { limits, ...unlimited } = column;
+	const value = columnValue(text, unlimited) ?? "?";
+	if (value.startsWith("!")) return oddWords[column.type] ?? halfPair;
+	if (value === "?") return `Not ${wordsOf(column)}.`;
+	const { years, objectDepth } = limits ?? {};
+	if (column.type === "JSON" && objectDepth !== undefined)
+		return `The warehouse's JSON is an object of 64-bit floating point numbers, at most ${objectDepth} levels deep, in which no two values have the same path of names.`;
+	return years
+		? `The warehouse holds the years ${years.join(" to ")}.`
+		: `Beyond what the column's type holds.`;
+}
+
+const halfPair = "It has half of a surrogate pair, which is U+FFFD in the row.";
+
+const oddWords: Partial<Record<BodyValueType["type"], string>> = {
+	JSON: "Programs read it differently: an object has several members with one name, or a text half of a surrogate pair.",
+	Timestamp: "Programs may read another instant.",
+};
+
+function wordsOf(column: BodyValueType): string {
+	switch (column.type) {
+		case "String":
+			return "a text, a number, true or false";
+		case "Integer":
+			return "a whole number of 64 bits";
+		case "Number":
+			return "a number that 64-bit floating point holds";
+		case "Decimal":
+			return `a number of at most ${column.precision} digits, of which ${column.scale} stand after the point`;
+		case "Boolean":
+			return "true or false";
+		case "Timestamp":
+			return `a time as ${column.format ?? "RFC 3339"} writes it`;
+		case "Date":
+			return "a date such as 2026-03-01";
+		case "JSON":
+			return "JSON that the column holds";
+	}
 }

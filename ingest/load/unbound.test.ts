@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { expect, test } from "vitest";
-import { parseCheckInput } from "../job/input.ts";
+import { parseCheckInput } from "../job/process.ts";
 import { check } from "./check.ts";
 
 /* A Job sends nothing to a server that its Secret doesn't bind, whatever made its input. */

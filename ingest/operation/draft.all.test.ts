@@ -1,7 +1,7 @@
 // In make test: ingest/operation/draft-schema.test.ts
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { maxReportBytes } from "../../packages/contracts/operation.ts";
+import { maxReportBytes } from "../../packages/contracts/manifest.ts";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
 import { PlanValidator } from "../../packages/tracking-plan/plan-validator.ts";

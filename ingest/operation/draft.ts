@@ -1,7 +1,5 @@
-import {
-	type DraftResult,
-	maxReportBytes,
-} from "../../packages/contracts/operation.ts";
+import { maxReportBytes } from "../../packages/contracts/manifest.ts";
+import type { DraftResult } from "../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import { yamlText } from "../../packages/escapes/yaml.ts";
 import {
@@ -15,8 +13,7 @@ import {
 	type ShapeBudget,
 	type ValueShape,
 } from "./draft-shape.ts";
-import type { EventRow } from "./stored-events.ts";
-import { TypeHeader } from "./stored-events.ts";
+import { type EventRow, TypeHeader } from "./stored-events.ts";
 
 /** As many as a TrackingPlan may have. */
 const maxTypes = 500;

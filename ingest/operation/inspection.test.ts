@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { maxReportBytes } from "../../packages/contracts/operation.ts";
+import { maxReportBytes } from "../../packages/contracts/manifest.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";
 import { EventInspection } from "./inspection.ts";
 import type { EventRow } from "./stored-events.ts";

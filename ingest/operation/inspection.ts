@@ -2,11 +2,11 @@ import {
 	leftQuarantine,
 	type Manifest,
 	type ManifestDate,
+	maxReportBytes,
 } from "../../packages/contracts/manifest.ts";
 import {
 	type InspectResult,
 	maxListedViolations,
-	maxReportBytes,
 	type OperationInput,
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";

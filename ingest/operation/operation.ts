@@ -7,22 +7,25 @@ import type {
 } from "../../packages/contracts/operation.ts";
 import { boundedMemory } from "../../packages/duckdb/memory.ts";
 import { Session } from "../../packages/duckdb/session.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
-import { trustAuthorities } from "../../packages/service/trusted-authorities.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
+import { trustAuthorities } from "../../packages/service/secret-files.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import type { LoadDay } from "../../packages/warehouses/load/load-day.ts";
 import { progressOf } from "../../packages/warehouses/load/load-table.ts";
-import { downloadObjects } from "../job/download.ts";
+import { checkObjects, downloadObjects } from "../job/download.ts";
 import { LinkReader } from "../job/link-reader.ts";
-import { readManifest } from "../job/manifest.ts";
-import { checkObjects } from "../job/object-check.ts";
+import {
+	readManifest,
+	storeLog,
+	storeReport,
+	storeResult,
+} from "../job/manifest.ts";
 import {
 	type JobContext,
 	type JobOptions,
 	type JobSuccess,
 	runJob,
 } from "../job/process.ts";
-import { storeLog, storeReport, storeResult } from "../job/result-link.ts";
 import { planDays } from "../load/load-days.ts";
 import { PlanDraft } from "./draft.ts";
 import { DryRun } from "./dry-run.ts";

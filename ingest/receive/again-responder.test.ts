@@ -90,7 +90,7 @@ test("suspension, size and the tracking plan hold as for a sender", async () => 
 	const plans: ReceiverParts["plans"] = {
 		validate: ({ headers }, answer) => {
 			seen.push(headers["x-type"]);
-			answer({ violations: '{"plan":"orders"}', isQuarantined: true });
+			answer({ violations: '{"plan":"orders"}', quarantined: true });
 		},
 	};
 	const fields = { "x-type": "order" };

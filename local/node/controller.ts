@@ -12,8 +12,8 @@ import {
 import type { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
 import type { ObjectKey } from "../../packages/kube/resource.ts";
 import type { Informer } from "../../packages/kube/watch/informer.ts";
-import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
+import { backoffMs } from "../../packages/service/pause.ts";
 import { decide } from "./decide.ts";
 import type { LeftBehind } from "./left-behind.ts";
 import { planProcesses } from "./plan.ts";

@@ -6,7 +6,7 @@ import {
 	type KubeClient,
 } from "../../packages/kube/client/client.ts";
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
-import { backoffMs } from "../../packages/service/backoff.ts";
+import { backoffMs } from "../../packages/service/pause.ts";
 import type { NodeDirectories, PodDirectory, PodVolume } from "./pod.ts";
 
 /**

@@ -3,11 +3,10 @@ import { basename, join } from "node:path";
 import { createSecureContext } from "node:tls";
 // prom-client: the field's metrics library, with the text format and defaults for Node.
 import { Registry } from "prom-client";
-import { backoffMs } from "../../packages/service/backoff.ts";
 import { startHealthServer } from "../../packages/service/health-server.ts";
 import { createLog, type Logger } from "../../packages/service/log.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../packages/service/pause.ts";
 import {
 	filesIn,
 	SecretFiles,

@@ -1,6 +1,6 @@
-import { isOfFuture } from "../../packages/contracts/clocks.ts";
 import type { JobError } from "../../packages/contracts/job.ts";
 import type { ManifestRequest } from "../../packages/contracts/manifest.ts";
+import { isOfFuture } from "../../packages/contracts/utc-date.ts";
 import type { Refusal } from "../../packages/kube/reconcile/refusals.ts";
 import { ageOf, rfc3339 } from "../../packages/kube/resource.ts";
 import type { PositiveAnswer } from "../reconcile/questions.ts";

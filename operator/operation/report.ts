@@ -2,6 +2,7 @@ import type {
 	OperationSpec,
 	OperationStatus,
 } from "../../crds/generated/types.ts";
+import { maxReportBytes } from "../../packages/contracts/manifest.ts";
 import {
 	type DraftResult,
 	type DryRunFinding,
@@ -12,7 +13,6 @@ import {
 	maxListedRows,
 	maxListedViolations,
 	maxPage,
-	maxReportBytes,
 	type QuarantinedEvent,
 } from "../../packages/contracts/operation.ts";
 import type { Violation } from "../../packages/contracts/tracking-plan.ts";

@@ -18,7 +18,7 @@ import {
 	type TableColumn,
 } from "../../packages/contracts/job.ts";
 import { parameterField } from "../../packages/contracts/route.ts";
-import { columnNames } from "../../packages/warehouses/definition/column-words.ts";
+import { columnNames } from "../../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { columnsBeside } from "./inferred-columns.ts";
 import { plannedType } from "./planned-type.ts";

@@ -18,9 +18,9 @@ import {
 	maxFoundColumnBytes,
 	maxPointerLength,
 } from "../../packages/contracts/job.ts";
+import { pointerParts } from "../../packages/json/json-reader.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
-import { pointerParts } from "../../packages/service/json-pointer.ts";
-import { columnNames } from "../../packages/warehouses/definition/column-words.ts";
+import { columnNames } from "../../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { snakeCase, uniqueName } from "./event-type-tables.ts";
 

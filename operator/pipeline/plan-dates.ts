@@ -5,7 +5,6 @@ import type {
 	RunDates,
 	RunSpec,
 } from "../../crds/generated/types.ts";
-import { maxClockDifferenceMs } from "../../packages/contracts/clocks.ts";
 import type {
 	AskedDates,
 	ManifestRequest,
@@ -13,6 +12,7 @@ import type {
 import { keptFrom } from "../../packages/contracts/retention.ts";
 import {
 	addDays,
+	maxClockDifferenceMs,
 	type UtcDate,
 	utcDate,
 } from "../../packages/contracts/utc-date.ts";

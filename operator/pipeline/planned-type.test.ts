@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventSchema } from "../../packages/contracts/tracking-plan.ts";
-import { rawNumber } from "../../packages/service/exact-json.ts";
+import { rawNumber } from "../../packages/json/json-reader.ts";
 import { plannedType } from "./planned-type.ts";
 
 function planOf(...schemas: (EventSchema | undefined)[]) {

@@ -6,8 +6,7 @@ import type {
 	Run,
 } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
-import { isOfFuture } from "../../packages/contracts/clocks.ts";
-import { dayMs } from "../../packages/contracts/utc-date.ts";
+import { dayMs, isOfFuture } from "../../packages/contracts/utc-date.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { isSameLayout } from "./plan-dates.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Operation, TrackingPlan } from "../../crds/generated/types.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import type { Pod } from "../../packages/kube/kinds.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
 import {
 	metadataAlone,
 	operationOutline,

@@ -1,10 +1,11 @@
-import type {
-	Operation,
-	TrackingPlan,
-	TrackingPlanSpec,
+import {
+	type Operation,
+	type TrackingPlan,
+	type TrackingPlanSpec,
+	trackingPlanKind,
 } from "../../crds/generated/types.ts";
-import { trackingPlanKind } from "../../crds/generated/types.ts";
 import { hasEnded } from "../../crds/run.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import type { KubeClient } from "../../packages/kube/client/client.ts";
 import { type ConfigMap, kinds } from "../../packages/kube/kinds.ts";
 import { keyOf, textOf } from "../../packages/kube/resource.ts";
@@ -13,7 +14,6 @@ import {
 	type NoRoom,
 	PartInformer,
 } from "../../packages/kube/watch/part-informer.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
 import type { Logger } from "../../packages/service/log.ts";
 import type { PlanOutline } from "./held.ts";
 import { fetchLabelled, keyNamer, type NamedKeys } from "./named-keys.ts";

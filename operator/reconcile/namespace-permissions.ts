@@ -8,9 +8,8 @@ import {
 	ownUser,
 } from "../../packages/kube/client/self-review.ts";
 import { kinds } from "../../packages/kube/kinds.ts";
-import { backoffMs } from "../../packages/service/backoff.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { pause } from "../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../packages/service/pause.ts";
 import {
 	lackMessage,
 	missingPermissions,

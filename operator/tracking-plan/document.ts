@@ -4,9 +4,9 @@ import type {
 	EventSchema,
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import type { ConfigMap } from "../../packages/kube/kinds.ts";
 import { type ObjectKey, textOf } from "../../packages/kube/resource.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
 import type { Informers } from "../reconcile/informers.ts";
 import {
 	configMapNamesOf,

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import { compilePlan } from "../../packages/tracking-plan/compile.ts";
 import { cacheOf } from "../../packages/tracking-plan/program.ts";
 import type { CheckedPlan } from "./schema-check.ts";

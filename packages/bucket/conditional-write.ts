@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { backoffMs } from "../service/backoff.ts";
+import { backoffMs } from "../service/pause.ts";
 import { statusOf } from "./store-error.ts";
 
 const conflictAttempts = 6;

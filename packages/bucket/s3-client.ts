@@ -4,8 +4,7 @@ import {
 	S3Client,
 	type S3ClientConfig,
 } from "@aws-sdk/client-s3";
-import type { SecretFiles } from "../service/secret-files.ts";
-import { trustAuthorities } from "../service/trusted-authorities.ts";
+import { type SecretFiles, trustAuthorities } from "../service/secret-files.ts";
 
 export interface ObjectStoreSettings {
 	bucket: string;

@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { TlsServer } from "../service/certificate-metrics.ts";
 import type { Logger } from "../service/log.ts";
-import { SecretFiles } from "../service/secret-files.ts";
-import { SettingError, type Settings } from "../service/settings.ts";
 import {
 	readAuthorities,
+	SecretFiles,
 	trustAuthorities,
-} from "../service/trusted-authorities.ts";
+} from "../service/secret-files.ts";
+import { SettingError, type Settings } from "../service/settings.ts";
 import type {
 	ObjectStoreSettings,
 	StoreEncryption,

@@ -57,7 +57,7 @@ export interface Manifest {
 	 */
 	logs?: { url: string; headers: Record<string, string> }[];
 	/**
-	 * Where an Operation's Job puts its report: a presigned PUT of exactly `maxReportBytes` of packages/contracts/operation.ts. Only if
+	 * Where an Operation's Job puts its report: a presigned PUT of exactly {@link maxReportBytes}. Only if
 	 * operator asked for it. A secret.
 	 */
 	report?: { url: string; headers: Record<string, string> };
@@ -318,3 +318,6 @@ export type LogAnswer =
 			log?: string;
 	  }
 	| { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** The report has exactly this length: JSON, followed by spaces. */
+export const maxReportBytes = 256 * 1024;

@@ -31,9 +31,6 @@ export interface OperationInput {
 	authorities?: string;
 }
 
-/** The report has exactly this length: JSON, followed by spaces. */
-export const maxReportBytes = 256 * 1024;
-
 export type OperationReport =
 	| ({ version: 1; type: "DryRun" } & DryRunResult)
 	| ({ version: 1; type: "Draft" } & DraftResult)

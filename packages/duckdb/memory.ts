@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { DuckDBRefusal } from "./refusal.ts";
+import { DuckDBRefusal } from "./session.ts";
 
 const mib = 1024 * 1024;
 

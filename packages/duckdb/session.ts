@@ -1,11 +1,12 @@
+import "./allocator.ts";
+import { setTimeout as delay } from "node:timers/promises";
+// @duckdb/node-api: DuckDB in this process, by its makers; there is no server to talk to.
 import {
 	type DuckDBDataChunk,
-	type DuckDBInstance,
+	DuckDBInstance,
 	DuckDBScalarFunction,
 	VARCHAR,
 } from "@duckdb/node-api";
-import { openDatabase } from "./database.ts";
-import { refusing } from "./refusal.ts";
 
 const progressMs = 1_000;
 
@@ -172,5 +173,104 @@ export class Session {
 		this.#signal.removeEventListener("abort", this.#interrupt);
 		this.#connection.closeSync();
 		this.#instance.closeSync();
+	}
+}
+
+/** Another process held the file for the whole wait. The message names it as far as DuckDB knows. */
+export class DatabaseBusy extends Error {
+	override name = "DatabaseBusy";
+}
+
+/**
+ * Opens a DuckDB file, waiting while another process holds it.
+ * Throws {@link DatabaseBusy} after `waitMs`, the signal's reason when it fires, or {@link DuckDBRefusal}.
+ */
+export async function openDatabase(options: {
+	/** An existing file, or ":memory:". */
+	file: string;
+	readOnly?: boolean;
+	/** How long to wait for a process that holds the file: DuckDB allows one writer or several readers. */
+	waitMs: number;
+	/** DuckDB's own settings, such as memory_limit. */
+	config?: Record<string, string>;
+	signal?: AbortSignal;
+	/** Called once, if the file is in use. */
+	onWait?: (holder: string) => void;
+}): Promise<DuckDBInstance> {
+	const config = {
+		...options.config,
+		...(options.readOnly && { access_mode: "READ_ONLY" }),
+	};
+	const deadline = performance.now() + options.waitMs;
+	for (let attempt = 0; ; attempt++) {
+		try {
+			return await refusing(() => DuckDBInstance.create(options.file, config));
+		} catch (error) {
+			const holder = lockHolder(error);
+			if (holder === undefined) throw error;
+			if (attempt === 0) options.onWait?.(holder);
+			const leftMs = deadline - performance.now();
+			if (leftMs <= 0)
+				throw new DatabaseBusy(
+					`${options.file} is still in use by ${holder} after ${options.waitMs / 1000} s`,
+				);
+			// DuckDB can't wait for the lock, so try again, with jitter to keep two waiting processes out of step.
+			await delay(Math.min(leftMs, 100 + Math.random() * 200), undefined, {
+				signal: options.signal,
+			});
+		}
+	}
+}
+
+/** DuckDB's errors have no codes. The lock error has had these words since 0.9. */
+function lockHolder(error: unknown): string | undefined {
+	if (!(error instanceof DuckDBRefusal)) return undefined;
+	if (!error.match(/Could not set lock on file/)) return undefined;
+	return (
+		error.match(/Conflicting lock is held in (.+?\))/)?.[1] ?? "another process"
+	);
+}
+
+/** Errors whose first line names files, sizes or tables. Those of all other kinds may quote a key, a text or a statement. */
+const quoteless = [
+	/^(Catalog|INTERRUPT|Out of Memory|Permission|Serialization) Error: /,
+	// One that happened while the file was opened stands in the same line, whatever its kind.
+	/^IO Error: (?!.* Error: )/,
+	/^TransactionContext Error: Failed to commit: failed to pin block\b/,
+	/^FATAL Error: Failed to rollback transaction\./,
+];
+
+/**
+ * An error of DuckDB as people may read it: DuckDB's errors have no codes, only text, and most of it may quote data. The whole
+ * text can be asked for a pattern, and is in no message, log or stack.
+ */
+export class DuckDBRefusal extends Error {
+	override name = "DuckDBRefusal";
+	readonly #words: string;
+
+	constructor(words: string) {
+		// The lines after the first are advice for people at DuckDB's prompt.
+		const line = words.split("\n", 1)[0]!;
+		const [kind] = /^[A-Z][A-Za-z ]{0,40} Error(?=:)/.exec(line) ?? [];
+		super(
+			quoteless.some((pattern) => pattern.test(line))
+				? line
+				: `DuckDB's ${kind ?? "error"}`,
+		);
+		this.#words = words;
+	}
+
+	/** What a pattern finds in DuckDB's own words. Only a name may leave here. */
+	match(pattern: RegExp): RegExpExecArray | null {
+		return pattern.exec(this.#words);
+	}
+}
+
+/** What DuckDB does, with its errors as {@link DuckDBRefusal}. */
+export async function refusing<T>(work: () => Promise<T>): Promise<T> {
+	try {
+		return await work();
+	} catch (error) {
+		throw error instanceof Error ? new DuckDBRefusal(error.message) : error;
 	}
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OwnerTurns } from "./turns.ts";
+import { OwnerTurns } from "./fair-limit.ts";
 
 function waiting(...items: string[]): OwnerTurns<string> {
 	const turns = new OwnerTurns<string>();

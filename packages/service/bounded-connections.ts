@@ -2,8 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ConnectionTable, keepAliveMs } from "../fair/connection-table.ts";
-import { networkOf } from "../fair/network.ts";
 import { PacedTimeouts } from "./paced-timeouts.ts";
+import { networkOf } from "./settings.ts";
 
 /** How often the deadlines of heads and bodies are checked. */
 export const checkEveryMs = 500;

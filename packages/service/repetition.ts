@@ -1,6 +1,5 @@
-import { backoffMs } from "./backoff.ts";
 import type { Logger } from "./log.ts";
-import { pause } from "./pause.ts";
+import { backoffMs, pause } from "./pause.ts";
 
 /** After failures in a row. Work that is done more often than once a minute is tried again as soon as that, at first. */
 const [firstRetryMs, lastRetryMs] = [60_000, 600_000];

@@ -1,6 +1,5 @@
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
-import { parseNumbersAsTexts } from "../service/exact-json.ts";
-import { pointerParts } from "../service/json-pointer.ts";
+import { parseNumbersAsTexts, pointerParts } from "../json/json-reader.ts";
 import { ExactNumbers } from "./metered/numbers.ts";
 
 /** Validating takes at least a step for each value, and memory for each before the first step. */

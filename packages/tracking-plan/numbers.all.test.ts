@@ -3,7 +3,7 @@ import { BigNumber } from "bignumber.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
-import { parseExact, rawNumberOf } from "../service/exact-json.ts";
+import { parseExact, rawNumberOf } from "../json/json-reader.ts";
 import { compilePlan } from "./compile.ts";
 import { PlanValidator } from "./plan-validator.ts";
 import { planVersion } from "./version.ts";

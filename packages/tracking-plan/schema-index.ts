@@ -1,4 +1,4 @@
-import { pointerPart } from "../service/json-pointer.ts";
+import { pointerPart } from "../json/json-reader.ts";
 import {
 	childSchemas,
 	isObject,

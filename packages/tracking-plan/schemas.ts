@@ -1,5 +1,5 @@
 import type { EventSchema, PlanDocument } from "../contracts/tracking-plan.ts";
-import { parseExact } from "../service/exact-json.ts";
+import { parseExact } from "../json/json-reader.ts";
 
 export interface PlanSchema {
 	/** Where it stands, for people. */

@@ -5,19 +5,19 @@ import type { BigQuery } from "@google-cloud/bigquery";
 import pino from "pino";
 import type { JobContext } from "../../ingest/job/process.ts";
 import { openWarehouse } from "../../ingest/load/generated/warehouses.ts";
-import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
-import { BigQueryDataset } from "../../packages/warehouses/bigquery/load/dataset.ts";
 import {
-	GoogleAccount,
-	scope,
-} from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
+	type BigQueryInput,
+	parseServiceAccountKey,
+} from "../../packages/warehouses/bigquery/definition.ts";
+import { BigQueryDataset } from "../../packages/warehouses/bigquery/load/dataset.ts";
 import { GoogleRefusal } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import {
+	GoogleAccount,
 	googleClient,
 	RestClient,
+	scope,
 } from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
 import { withFailures } from "../../packages/warehouses/bigquery/load/warehouse.ts";
-import { parseServiceAccountKey } from "../../packages/warehouses/bigquery/service-account-key.ts";
 
 /** What one run of `make test-bigquery` works in: a dataset in somebody's project. */
 export interface Trial {

@@ -5,9 +5,9 @@ import {
 	trackingPlanKind,
 } from "../../crds/generated/types.ts";
 import { inUseFinalizer } from "../../crds/labels.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import { KubeClient } from "../../packages/kube/client/client.ts";
 import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
-import { parseExact } from "../../packages/service/exact-json.ts";
 import {
 	type ApiClient,
 	startAccountApi,

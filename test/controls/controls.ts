@@ -119,8 +119,8 @@ export const controls: Control[] = [
 	{
 		name: "receive forgets that the plan quarantines an event",
 		file: "ingest/receive/webhook-request.ts",
-		find: "		...(planned?.isQuarantined && { quarantined: true }),\n",
-		replace: "",
+		find: "		...planned,\n",
+		replace: '		violations: planned?.violations ?? "",\n',
 		seenBy: {
 			file: "ingest/receive/webhook-request.test.ts",
 			test: "an event that its plan quarantines",
@@ -306,7 +306,7 @@ export const controls: Control[] = [
 	},
 	{
 		name: "a load into DuckDB removes the days that it doesn't load",
-		file: "packages/warehouses/duckdb/load/statements.ts",
+		file: "packages/warehouses/duckdb/load/staged-table.ts",
 		find: '		case "DeleteDay":\n',
 		replace: '		case "DeleteDay":\n			return ["DELETE FROM " + name];\n',
 		seenBy: {

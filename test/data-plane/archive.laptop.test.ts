@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ledgerOf } from "../../ingest/archive/ledger/ledger-index.ts";
-import type { Manifest } from "../../packages/contracts/manifest.ts";
+import {
+	type Manifest,
+	maxReportBytes,
+} from "../../packages/contracts/manifest.ts";
 import { maxFrameBytes } from "../../packages/contracts/nats.ts";
-import { maxReportBytes } from "../../packages/contracts/operation.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import {
 	ArchiveFixture,

@@ -6,7 +6,7 @@ import type { LoadInput } from "../../packages/contracts/job.ts";
 import {
 	GoogleAccount,
 	scope,
-} from "../../packages/warehouses/bigquery/load/rest/google-account.ts";
+} from "../../packages/warehouses/bigquery/load/rest/rest-client.ts";
 import {
 	destinationOf,
 	stagedTable,

@@ -10,7 +10,7 @@ import type {
 	Manifest,
 	ManifestErasure,
 } from "../../packages/contracts/manifest.ts";
-import type { BigQueryInput } from "../../packages/warehouses/bigquery/input.ts";
+import type { BigQueryInput } from "../../packages/warehouses/bigquery/definition.ts";
 import { rateLimitPatience } from "../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { Fault } from "../support/doubles/bigquery/fault.ts";
 import type { BigQueryDouble } from "../support/doubles/bigquery/server.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import type { BigQueryTableOptions } from "../../packages/warehouses/bigquery/input.ts";
+import type { BigQueryTableOptions } from "../../packages/warehouses/bigquery/definition.ts";
 import { bigQueryFixture } from "../support/fixtures/data-plane/bigquery-fixture.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import {

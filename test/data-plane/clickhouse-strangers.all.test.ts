@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { fileEnv } from "../../packages/warehouses/clickhouse/input.ts";
+import { fileEnv } from "../../packages/warehouses/clickhouse/definition.ts";
 import { OtherClickHouse } from "../support/doubles/other-clickhouse.ts";
 import { checkDestination } from "../support/fixtures/data-plane/check-fixture.ts";
 import { temporaryDirectory } from "../support/servers/test-server.ts";

@@ -16,7 +16,7 @@ import {
 	issueAuthority,
 	issueCertificate,
 } from "../../operator/install/certificate.ts";
-import { fileEnv } from "../../packages/warehouses/clickhouse/input.ts";
+import { fileEnv } from "../../packages/warehouses/clickhouse/definition.ts";
 import { clickHouseFixture } from "../support/fixtures/data-plane/clickhouse-fixture.ts";
 import {
 	type ClickHouseServer,

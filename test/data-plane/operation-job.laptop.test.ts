@@ -6,10 +6,10 @@ import { parse } from "yaml";
 import { LogEnd, perform } from "../../ingest/job/process.ts";
 import { performOperation } from "../../ingest/operation/operation.ts";
 import { type JobResult, maxLogBytes } from "../../packages/contracts/job.ts";
-import {
-	maxReportBytes,
-	type OperationInput,
-	type OperationReport,
+import { maxReportBytes } from "../../packages/contracts/manifest.ts";
+import type {
+	OperationInput,
+	OperationReport,
 } from "../../packages/contracts/operation.ts";
 import type { PlanDocument } from "../../packages/contracts/tracking-plan.ts";
 import { startOfDate } from "../../packages/contracts/utc-date.ts";

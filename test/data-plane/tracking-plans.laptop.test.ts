@@ -11,7 +11,7 @@ import type {
 	ValidationRecord,
 	ViolationKind,
 } from "../../packages/contracts/tracking-plan.ts";
-import { rawNumber } from "../../packages/service/exact-json.ts";
+import { rawNumber } from "../../packages/json/json-reader.ts";
 import {
 	announceArchive,
 	metric,

@@ -58,7 +58,12 @@ export const borders: Border[] = [
 	},
 	{
 		folder: "packages/kube",
-		imports: ["packages/escapes", "packages/fair", "packages/service"],
+		imports: [
+			"packages/escapes",
+			"packages/fair",
+			"packages/json",
+			"packages/service",
+		],
 		why: "packages/kube/ knows Kubernetes, not Tidemill.",
 	},
 	{
@@ -75,7 +80,7 @@ export const borders: Border[] = [
 	},
 	{
 		folder: "packages/tracking-plan",
-		imports: ["packages/contracts", "packages/service"],
+		imports: ["packages/contracts", "packages/json", "packages/service"],
 		never: [kubernetesClient, "@nats-io/transport-node"],
 		why: "Both planes validate events by packages/tracking-plan/, and strangers' code runs in it: it imports neither plane, and reaches neither Kubernetes nor NATS.",
 	},

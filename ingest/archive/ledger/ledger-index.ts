@@ -2,7 +2,6 @@ import type {
 	DateFolder,
 	SourceName,
 } from "../../../packages/bucket/object-keys.ts";
-import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
 	type Deviations,
 	type SourceLedger,
@@ -11,6 +10,7 @@ import {
 import { retainedDays } from "../../../packages/contracts/retention.ts";
 import {
 	addDays,
+	laterInstant,
 	type UtcDate,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";

@@ -3,7 +3,6 @@ import { StorageType } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { SourceName } from "../../../packages/bucket/object-keys.ts";
-import { laterInstant } from "../../../packages/contracts/clocks.ts";
 import {
 	type AddedLedger,
 	addedKey,
@@ -28,6 +27,7 @@ import {
 	type SourceRetention,
 	sourceRetentionKey,
 } from "../../../packages/contracts/retention.ts";
+import { laterInstant } from "../../../packages/contracts/utc-date.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { republished } from "../../../packages/streams/made-streams.ts";
 import type { BucketMark, KnownBucket } from "../decide/bucket-verdict.ts";

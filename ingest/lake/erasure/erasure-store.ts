@@ -7,12 +7,14 @@ import type {
 	Erasure,
 	ErasureAnswer,
 } from "../../../packages/contracts/archive.ts";
-import { earlierMs } from "../../../packages/contracts/clocks.ts";
 import type {
 	Manifest,
 	ManifestDate,
 } from "../../../packages/contracts/manifest.ts";
-import type { UtcDate } from "../../../packages/contracts/utc-date.ts";
+import {
+	earlierMs,
+	type UtcDate,
+} from "../../../packages/contracts/utc-date.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
 import { isOutput, nameIn } from "../../wire/object-name.ts";
 import type { Replacements } from "../objects/replacements.ts";

@@ -12,7 +12,7 @@ import {
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import { parquetRows, quoteText } from "../../../packages/duckdb/quoting.ts";
-import { meantSql } from "../../../packages/warehouses/load/body-match.ts";
+import { meantSql } from "../../../packages/warehouses/load/body-values.ts";
 import { timeOfEventID } from "../../wire/frame-event.ts";
 import {
 	type CompactionRecord,

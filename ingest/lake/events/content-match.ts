@@ -1,6 +1,6 @@
 import type { ContentMatch } from "../../../packages/contracts/stored-event.ts";
-import { numberForm } from "../../../packages/service/exact-json.ts";
-import { isMeant } from "../../../packages/warehouses/load/body-match.ts";
+import { numberForm } from "../../../packages/json/json-reader.ts";
+import { isMeant } from "../../../packages/warehouses/load/body-values.ts";
 
 /**
  * Whether an event has a value: the string or the number that its body has there, or a list that has it, as an Erase takes it; or a

@@ -1,7 +1,7 @@
-import { earlierMs } from "../../../packages/contracts/clocks.ts";
 import type { HeldAdditions } from "../../../packages/contracts/manifest.ts";
 import {
 	datesBetween,
+	earlierMs,
 	type UtcDate,
 } from "../../../packages/contracts/utc-date.ts";
 import type { DateAdditions } from "../addition/addition-store.ts";

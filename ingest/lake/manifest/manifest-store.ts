@@ -6,11 +6,11 @@ import { pipeline } from "node:stream/promises";
 import type { SourceName } from "../../../packages/bucket/object-keys.ts";
 import type { Store } from "../../../packages/bucket/object-store.ts";
 import { logSizes, maxResultBytes } from "../../../packages/contracts/job.ts";
-import type {
-	Manifest,
-	ManifestDate,
+import {
+	type Manifest,
+	type ManifestDate,
+	maxReportBytes,
 } from "../../../packages/contracts/manifest.ts";
-import { maxReportBytes } from "../../../packages/contracts/operation.ts";
 import {
 	importPartBytes,
 	maxImportParts,

@@ -1,4 +1,3 @@
-import { isOfFuture } from "../../../packages/contracts/clocks.ts";
 import type {
 	ManifestAnswer,
 	ManifestRequest,
@@ -6,6 +5,7 @@ import type {
 import { keptFrom } from "../../../packages/contracts/retention.ts";
 import {
 	closedThrough,
+	isOfFuture,
 	type UtcDate,
 	utcDate,
 } from "../../../packages/contracts/utc-date.ts";

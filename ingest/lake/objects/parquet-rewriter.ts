@@ -1,10 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { openDatabase } from "../../../packages/duckdb/database.ts";
 import { isOutOfMemory } from "../../../packages/duckdb/memory.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
-import { Session } from "../../../packages/duckdb/session.ts";
-import { defineBodyMatch } from "../../../packages/warehouses/load/body-match.ts";
+import { openDatabase, Session } from "../../../packages/duckdb/session.ts";
+import { defineBodyMatch } from "../../../packages/warehouses/load/body-values.ts";
 import type { MergeSize } from "./parquet-size.ts";
 
 /** One thread, since cutting comes first. What doesn't fit into memory spills to the scratch folder, up to a limit. */
@@ -110,7 +109,7 @@ export class ParquetRewriter {
 		return file;
 	}
 
-	/** What a query finds. It may have the function of {@link file://../../../packages/warehouses/load/body-match.ts}. */
+	/** What a query finds. It may have the function of {@link file://../../../packages/warehouses/load/body-values.ts}. */
 	rows<Row extends Record<string, bigint>>(sql: string): Promise<Row[]> {
 		defineBodyMatch(this.#session);
 		return this.#session.rows<Row>(sql);

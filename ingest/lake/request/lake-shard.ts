@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { clockFault } from "../../../packages/contracts/clocks.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
+import { clockFault } from "../../../packages/contracts/utc-date.ts";
 import { pause } from "../../../packages/service/pause.ts";
 import { Alarm } from "../../archive/decide/alarm.ts";
 import type { LedgerIndex } from "../../archive/ledger/ledger-index.ts";

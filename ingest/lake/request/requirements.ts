@@ -1,5 +1,5 @@
 import type { SourceName } from "../../../packages/bucket/object-keys.ts";
-import { clockFault } from "../../../packages/contracts/clocks.ts";
+import { clockFault } from "../../../packages/contracts/utc-date.ts";
 import type { FairLimit } from "../../../packages/fair/fair-limit.ts";
 import type { Tombstones } from "../../archive/write/tombstones.ts";
 import { RequestFailure } from "./errors.ts";

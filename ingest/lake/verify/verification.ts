@@ -28,7 +28,11 @@ import {
 	type NamedObject,
 	type SourceDate,
 } from "../missing/accepted-losses.ts";
-import { objectsOfShards, replacedNames } from "../objects/replacements.ts";
+import {
+	objectsOfShards,
+	type Replacements,
+	replacedNames,
+} from "../objects/replacements.ts";
 import { RequestFailure } from "../request/errors.ts";
 import { DateLedgers } from "../retention/date-ledgers.ts";
 import {

@@ -1,6 +1,8 @@
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
-import { endOfString } from "../../../packages/json/json-reader.ts";
-import { pointerParts } from "../../../packages/service/json-pointer.ts";
+import {
+	endOfString,
+	pointerParts,
+} from "../../../packages/json/json-reader.ts";
 import { defineTypes, typeOfEvent } from "./filtered.ts";
 import type { DateStep, DateWords } from "./step.ts";
 

@@ -6,21 +6,21 @@ import {
 	columnNames,
 	columnWords,
 	rejectedColumns,
-} from "../../../packages/warehouses/definition/column-words.ts";
-import {
-	isMeant,
-	meantPattern,
-} from "../../../packages/warehouses/load/body-match.ts";
+} from "../../../packages/warehouses/definition/definition.ts";
 import {
 	columnValue,
 	isRest,
 } from "../../../packages/warehouses/load/body-value.ts";
+import {
+	isMeant,
+	meantPattern,
+} from "../../../packages/warehouses/load/body-values.ts";
 import type {
 	BlankableColumn,
 	MarkedTable,
 	RowAccess,
 	RowDialect,
-} from "../../../packages/warehouses/load/row-access.ts";
+} from "../../../packages/warehouses/load/warehouse.ts";
 
 /** A table with what a load knows of it. */
 export interface Table extends MarkedTable {

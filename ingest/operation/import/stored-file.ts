@@ -13,8 +13,8 @@ import {
 	footerStruct,
 	numberOfType,
 	rowGroupStruct,
+	ThriftStruct,
 } from "../../../packages/parquet/footer.ts";
-import { ThriftStruct } from "../../../packages/parquet/thrift.ts";
 
 /** A part of a schema, by the name that a reader of the stored values has for it. */
 export interface StoredNode {

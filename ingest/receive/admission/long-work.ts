@@ -1,4 +1,4 @@
-import { OwnerTurns } from "../../../packages/fair/turns.ts";
+import { OwnerTurns } from "../../../packages/fair/fair-limit.ts";
 
 /** Bytes that long work may visit in one turn of the event loop: about a millisecond of the slowest texts (brackets). */
 export const bytesPerTurn = 64 * 1024;

@@ -7,8 +7,8 @@ import { bucket, framesSubject } from "../../../packages/contracts/nats.ts";
 import type { Route } from "../../../packages/contracts/route.ts";
 import { FairQuota } from "../../../packages/fair/fair-quota.ts";
 import { FairRoom } from "../../../packages/fair/fair-room.ts";
-import { backoffMs } from "../../../packages/service/backoff.ts";
 import type { Logger } from "../../../packages/service/log.ts";
+import { backoffMs } from "../../../packages/service/pause.ts";
 import { frameId } from "../../wire/frame.ts";
 import {
 	entryKey,

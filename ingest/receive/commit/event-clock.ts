@@ -1,4 +1,4 @@
-import { maxClockDifferenceMs } from "../../../packages/contracts/clocks.ts";
+import { maxClockDifferenceMs } from "../../../packages/contracts/utc-date.ts";
 import type { ClockComparison } from "../../wire/stream-inspection.ts";
 
 /**

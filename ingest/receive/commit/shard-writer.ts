@@ -9,8 +9,8 @@ import {
 	type MsgHdrs,
 	type NatsConnection,
 } from "@nats-io/transport-node";
-import { maxClockDifferenceMs } from "../../../packages/contracts/clocks.ts";
 import { framesSubject } from "../../../packages/contracts/nats.ts";
+import { maxClockDifferenceMs } from "../../../packages/contracts/utc-date.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import type { FrameRoom } from "../../../packages/streams/frame-room.ts";
 import { frameId, traceHeader } from "../../wire/frame.ts";

@@ -3,7 +3,7 @@ import {
 	maxPlanBytes,
 	type RoutePlan,
 } from "../../../packages/contracts/tracking-plan.ts";
-import { OwnerTurns } from "../../../packages/fair/turns.ts";
+import { OwnerTurns } from "../../../packages/fair/fair-limit.ts";
 import type { Logger } from "../../../packages/service/log.ts";
 import { type BudgetShare, MemoryBudget } from "../admission/budget.ts";
 import type {

@@ -1,4 +1,4 @@
-import { OwnerTurns } from "../../../packages/fair/turns.ts";
+import { OwnerTurns } from "../../../packages/fair/fair-limit.ts";
 import { type RequestRefusal, refusals } from "../request/refusal.ts";
 import type {
 	BatchAnswer,

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { PlanDocument } from "../../../packages/contracts/tracking-plan.ts";
-import { parseExact } from "../../../packages/service/exact-json.ts";
+import { parseExact } from "../../../packages/json/json-reader.ts";
 import { PlanValidator } from "../../../packages/tracking-plan/plan-validator.ts";
 import {
 	type BatchAnswer,

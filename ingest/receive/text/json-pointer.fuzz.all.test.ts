@@ -1,10 +1,7 @@
 // In make test: ingest/receive/text/json.test.ts
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-	parseExact,
-	rawNumberOf,
-} from "../../../packages/service/exact-json.ts";
+import { parseExact, rawNumberOf } from "../../../packages/json/json-reader.ts";
 import { doNow } from "../admission/long-work.ts";
 import { textAt } from "./json-pointer.ts";
 

@@ -1,12 +1,14 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { ControllerLoop } from "../../../packages/kube/reconcile/controller.ts";
-import { backoffMs } from "../../../packages/service/backoff.ts";
 import { onReconnect } from "../../../packages/service/nats/connection.ts";
+import { backoffMs } from "../../../packages/service/pause.ts";
 import type { SealKeyRing } from "../../../packages/service/seal-key.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import type { LedgerView } from "../../reconcile/ledgers.ts";
-import type { PlanVersions } from "../../tracking-plan/plan-versions.ts";
-import { sourcePlan } from "../../tracking-plan/plan-versions.ts";
+import {
+	type PlanVersions,
+	sourcePlan,
+} from "../../tracking-plan/plan-versions.ts";
 import { desiredRoutes, keysOf, type RouteFacts } from "./decide.ts";
 import type { RestoreGuard } from "./restore-guard.ts";
 import type { RouteBuckets } from "./route-buckets.ts";

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { parseExact } from "../../service/exact-json.ts";
+import { parseExact } from "../../json/json-reader.ts";
 import {
 	apiVersionOf,
 	type KubeObject,

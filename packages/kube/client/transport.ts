@@ -3,7 +3,7 @@ import type { RequestOptions } from "node:https";
 // @kubernetes/client-node: reads kubeconfigs and knows every way to sign in (tokens, files, exec plugins, OIDC).
 // Types only: loading it costs 70 MB, which a process without credentials of its own need not pay.
 import type { KubeConfig } from "@kubernetes/client-node";
-import { parseExact } from "../../service/exact-json.ts";
+import { parseExact } from "../../json/json-reader.ts";
 import { metrics } from "../metrics.ts";
 import { droppedChunk } from "./dropped-chunks.ts";
 import { AnswerTooLong, KubeApiError, TransportError } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
+import { type BackoffOptions, backoffMs } from "../../service/pause.ts";
 import { KubeApiError } from "../client/errors.ts";
 
 /** What Kubernetes refuses to do for an object. */

@@ -1,5 +1,5 @@
 import { TokenBucket } from "../../fair/token-bucket.ts";
-import { type BackoffOptions, backoffMs } from "../../service/backoff.ts";
+import { type BackoffOptions, backoffMs } from "../../service/pause.ts";
 import { measureQueue, metrics } from "../metrics.ts";
 
 /**

@@ -1,5 +1,4 @@
-import { backoffMs } from "../../service/backoff.ts";
-import { pause } from "../../service/pause.ts";
+import { backoffMs, pause } from "../../service/pause.ts";
 import { KubeApiError, type KubeClient } from "../client/client.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";
 

@@ -1,7 +1,6 @@
 import { FairLimit } from "../../fair/fair-limit.ts";
-import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+import { backoffMs, pause } from "../../service/pause.ts";
 import { type KubeObject, keyOf, type ObjectKey, textOf } from "../resource.ts";
 import type { Informer } from "./informer.ts";
 import { type ChangeHandler, KubeObjectStore } from "./store.ts";

@@ -1,7 +1,6 @@
 import { FairLimit } from "../../fair/fair-limit.ts";
-import { backoffMs } from "../../service/backoff.ts";
 import type { Logger } from "../../service/log.ts";
-import { pause } from "../../service/pause.ts";
+import { backoffMs, pause } from "../../service/pause.ts";
 import type { KubeClient, ListScope } from "../client/client.ts";
 import { AnswerTooLong, hasReason, KubeApiError } from "../client/errors.ts";
 import type { KubeObject, ResourceKind } from "../resource.ts";

@@ -10,9 +10,12 @@ import type {
 } from "@nats-io/transport-node";
 import type { TlsServer } from "../certificate-metrics.ts";
 import type { Logger } from "../log.ts";
-import { SecretFiles } from "../secret-files.ts";
+import {
+	authoritiesIn,
+	readAuthorities,
+	SecretFiles,
+} from "../secret-files.ts";
 import { SettingError, type Settings } from "../settings.ts";
-import { authoritiesIn, readAuthorities } from "../trusted-authorities.ts";
 
 /** Where NATS is, as whom to sign in, and how to encrypt: options of the client's `connect`. */
 type NatsAddress = Pick<NodeConnectionOptions, "tls"> & {

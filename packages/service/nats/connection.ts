@@ -9,8 +9,8 @@ import {
 	NoRespondersError,
 	PermissionViolationError,
 } from "@nats-io/transport-node";
-import { backoffMs } from "../backoff.ts";
 import type { Logger } from "../log.ts";
+import { backoffMs } from "../pause.ts";
 import { whenFilesWork } from "../secret-files.ts";
 import type { Settings } from "../settings.ts";
 import { readNatsAddress } from "./address.ts";

@@ -6,7 +6,7 @@ import {
 	parseNumbers,
 	rawNumber,
 	rawNumberOf,
-} from "../../service/exact-json.ts";
+} from "../../json/json-reader.ts";
 import type { Fuel } from "./fuel.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { parseExact } from "../../service/exact-json.ts";
+import { parseExact } from "../../json/json-reader.ts";
 import { type FormatName, formats } from "./formats.ts";
 import { Fuel } from "./fuel.ts";
 import { ExactNumbers, NumberTools } from "./numbers.ts";

@@ -4,14 +4,12 @@ import {
 	permanent,
 	waiting,
 } from "../../contracts/error-rule.ts";
-import type { TableColumn } from "../../contracts/job.ts";
+import type { DestinationInput, TableColumn } from "../../contracts/job.ts";
 import {
 	secretHelp,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import type { BigQuerySpec } from "../generated/specs.ts";
-import type { BigQueryInput, BigQueryTableOptions } from "./input.ts";
-import { parseServiceAccountKey } from "./service-account-key.ts";
 
 /** Where a dataset is if its Destination doesn't say. */
 const defaultLocation = "EU";
@@ -281,4 +279,88 @@ const optionsOfDays = [
 /** A FLOAT64 in BigQuery, the only type of ours that can't be clustered by (cloud.google.com/bigquery/docs/creating-clustered-tables#limitations). */
 function isNumber({ from }: TableColumn): boolean {
 	return typeof from === "object" && "type" in from && from.type === "Number";
+}
+
+/** What a Job knows of a dataset. Credentials are a service account's key in a file; without one, workload identity. */
+export interface BigQueryInput extends DestinationInput {
+	projectId: string;
+	dataset: string;
+	/** Where the dataset is or will be created. */
+	location: string;
+	createDataset: boolean;
+	/** Resource name of the key of Cloud KMS that tables are encrypted with; the dataset's default when absent. */
+	kmsKeyName?: string;
+	/** Base URL of the API; Google's own when absent. */
+	apiEndpoint?: string;
+	/** Bucket of Cloud Storage that load jobs read from; without one, files come with the request that starts a job. */
+	stagingBucket?: string;
+	/** Base URL of Cloud Storage's API; Google's own when absent. */
+	storageEndpoint?: string;
+}
+
+/** What a table shall have beside its columns. What is absent stays as the table has it. */
+export interface BigQueryTableOptions {
+	description?: string;
+	labels?: Record<string, string>;
+	partitionExpirationDays?: number;
+	requirePartitionFilter?: boolean;
+	/** Of the column Body. STRING if it is absent. */
+	bodyType?: "STRING" | "JSON";
+	/** Names of columns. */
+	clusterBy?: string[];
+}
+
+/** The cloud that nearly all keys are for. */
+export const googleUniverse = "googleapis.com";
+
+/** What signs a token as a Google service account. */
+export interface ServiceAccountKey {
+	email: string;
+	privateKey: string;
+	/** Of the key, for the token's header. */
+	id?: string;
+	/** The domain of the cloud that the key is for (AIP-4111, universe_domain). It names no address that is called. */
+	universe: string;
+	/** The project whose quota pays for requests (docs.cloud.google.com/docs/quotas/set-quota-project). */
+	quotaProject?: string;
+}
+
+/**
+ * Reads the JSON key of a Google service account; undefined for anything else. Google's library also accepts kinds of
+ * credentials that read any file and call any address their author chooses (google.aip.dev/auth/4117). Every other field is
+ * ignored, such as `token_uri`, which names an address, too.
+ */
+export function parseServiceAccountKey(
+	text: string,
+): ServiceAccountKey | undefined {
+	try {
+		const key = JSON.parse(text) as Record<string, unknown>;
+		const { type, client_email, private_key, private_key_id } = key;
+		const { universe_domain, quota_project_id } = key;
+		if (
+			type !== "service_account" ||
+			typeof client_email !== "string" ||
+			typeof private_key !== "string"
+		)
+			return undefined;
+		return {
+			email: client_email,
+			privateKey: private_key,
+			...(typeof private_key_id === "string" && { id: private_key_id }),
+			universe:
+				typeof universe_domain === "string" && universe_domain !== ""
+					? universe_domain
+					: googleUniverse,
+			...(isProject(quota_project_id) && { quotaProject: quota_project_id }),
+		};
+	} catch {
+		return undefined;
+	}
+}
+
+/** It becomes a header's value. */
+function isProject(value: unknown): value is string {
+	return (
+		typeof value === "string" && /^[a-z0-9][a-z0-9.:-]{1,100}$/.test(value)
+	);
 }

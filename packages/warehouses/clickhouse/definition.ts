@@ -3,8 +3,8 @@ import {
 	passing,
 	permanent,
 } from "../../contracts/error-rule.ts";
-import type { TableColumn } from "../../contracts/job.ts";
-import { parseBinding } from "../definition/binding.ts";
+import type { DestinationInput, TableColumn } from "../../contracts/job.ts";
+import { type BoundTo, parseBinding } from "../definition/binding.ts";
 import {
 	addressPart,
 	authoritiesField,
@@ -16,11 +16,6 @@ import {
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import type { ClickHouseSpec } from "../generated/specs.ts";
-import {
-	type ClickHouseInput,
-	type ClickHouseTableOptions,
-	fileEnv,
-} from "./input.ts";
 
 const defaultEngine = "MergeTree";
 
@@ -204,4 +199,35 @@ export const definition = {
 
 function isJSON({ from }: TableColumn): boolean {
 	return typeof from === "object" && "type" in from && from.type === "JSON";
+}
+
+/** What a Job knows of a database of ClickHouse. */
+export interface ClickHouseInput extends DestinationInput {
+	url: string;
+	database: string;
+	cluster?: string;
+	engine: Engine;
+	/** Whether the server may run on this machine. */
+	isLocal?: boolean;
+	/** The Secret with the authorities, unless it is that of the user. */
+	ca?: string;
+	/** Nothing, and there is no request. */
+	bound?: BoundTo;
+	/** The cluster's own, where names of elsewhere lead to nothing. */
+	clusterNetworks?: readonly string[];
+}
+
+type Engine = "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";
+
+/** The variables with the paths of these files, copies of what the Secrets have. */
+export const fileEnv = {
+	username: "TIDEMILL_CLICKHOUSE_USERNAME_FILE",
+	password: "TIDEMILL_CLICKHOUSE_PASSWORD_FILE",
+	authorities: "TIDEMILL_CLICKHOUSE_CA_FILE",
+} as const;
+
+/** What a table shall have beside its columns. */
+export interface ClickHouseTableOptions {
+	/** Names of columns, by which the rows of each day are sorted. What is absent stays as the table has it. */
+	orderBy?: string[];
 }

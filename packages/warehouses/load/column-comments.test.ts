@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TableColumn } from "../../contracts/job.ts";
-import { allComments, missingComments } from "./table-comment.ts";
+import { allComments, missingComments } from "./columns.ts";
 
 const id: TableColumn = { name: "event_id", from: "EventID" };
 const fromBody = (bodyPointer: string): TableColumn => ({

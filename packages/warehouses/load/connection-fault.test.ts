@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { certificateFault, socketFault } from "./connection-fault.ts";
+import { certificateFault, socketFault } from "./checked-host.ts";
 
 test.each([
 	["ENOTFOUND", "no server has this name (ENOTFOUND)"],

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../contracts/job.ts";
+import { writeComment } from "./columns.ts";
 import {
 	columnsBetween,
 	type FoundView,
@@ -7,7 +8,6 @@ import {
 	viewChange,
 	viewMarkIn,
 } from "./latest-view.ts";
-import { writeComment } from "./table-comment.ts";
 
 const inputOf = (by = ["id"], adopt?: true) =>
 	({

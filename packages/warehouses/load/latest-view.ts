@@ -4,10 +4,10 @@ import type {
 	LoadInput,
 	TableColumn,
 } from "../../contracts/job.ts";
+import { readComment } from "./columns.ts";
 import { JobFailure } from "./failure.ts";
-import type { ExistingColumn, WantedColumn } from "./incompatibility.ts";
-import { readComment } from "./table-comment.ts";
 import { pipelineOf } from "./table-mark.ts";
+import type { ExistingColumn, WantedColumn } from "./table-plan.ts";
 
 /** What a view of latest rows says of itself, beside its rows. What lacks it isn't one that loads have made. */
 export interface ViewMark {

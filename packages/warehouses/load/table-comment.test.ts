@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { earlyComment } from "../../../test/support/examples/table-marks.ts";
-import { readComment, writeComment } from "./table-comment.ts";
+import { readComment, writeComment } from "./columns.ts";
 
 const mark = {
 	run: "u",

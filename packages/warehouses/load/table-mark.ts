@@ -1,7 +1,6 @@
-import { isOfFuture } from "../../contracts/clocks.ts";
 import type { LoadInput } from "../../contracts/job.ts";
 import type { Manifest } from "../../contracts/manifest.ts";
-import { addDays, type UtcDate } from "../../contracts/utc-date.ts";
+import { addDays, isOfFuture, type UtcDate } from "../../contracts/utc-date.ts";
 import { JobFailure } from "./failure.ts";
 
 /**

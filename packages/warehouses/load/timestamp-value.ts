@@ -1,6 +1,6 @@
 import type { TimestampFormat } from "../../contracts/job.ts";
 import { startOfDate } from "../../contracts/utc-date.ts";
-import { numberForm } from "../../service/exact-json.ts";
+import { numberForm } from "../../json/json-reader.ts";
 
 /** An instant in the years 1 to 9999 of UTC, which every warehouse has, as text that SQL casts to a TIMESTAMPTZ. */
 export interface TimestampValue {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { unfitValueOf } from "../../../ingest/load/rejected-values.ts";
 import type { BodyValueType } from "../../contracts/job.ts";
-import { unfitValueOf } from "./unfit-reason.ts";
 
 const of = (body: string, column: BodyValueType) =>
 	unfitValueOf(body, { bodyPointer: "/a", ...column });

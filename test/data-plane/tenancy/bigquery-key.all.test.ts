@@ -1,4 +1,4 @@
-// In make test: packages/warehouses/bigquery/service-account-key.test.ts
+// In make test: packages/warehouses/bigquery/definition.test.ts
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-import type { BigQueryTable } from "../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryTable } from "../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 
 /**
  * What loads of early builds left on a table, as it was in the warehouse. It names no Pipeline. A table that such a load was

@@ -4,7 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installPackages } from "../../../local/binaries/debian-packages.ts";
 import type { DestinationInput } from "../../../packages/contracts/job.ts";
-import { fileEnv as clickHouseEnv } from "../../../packages/warehouses/clickhouse/input.ts";
+import { fileEnv as clickHouseEnv } from "../../../packages/warehouses/clickhouse/definition.ts";
 import { fileEnv as postgresEnv } from "../../../packages/warehouses/postgres/input.ts";
 import { startBigQueryDouble } from "../../../test/support/doubles/bigquery/server.ts";
 import { boundTo } from "../../../test/support/fixtures/data-plane/bound-input.ts";

@@ -1,4 +1,4 @@
-import { ThriftStruct, varint } from "../../../../packages/parquet/thrift.ts";
+import { ThriftStruct, varint } from "../../../../packages/parquet/footer.ts";
 import {
 	bytesOf,
 	dataPage,

@@ -4,8 +4,8 @@ import {
 	fileEnd,
 	footerStruct,
 	magic,
+	ThriftStruct,
 } from "../../../../packages/parquet/footer.ts";
-import { ThriftStruct } from "../../../../packages/parquet/thrift.ts";
 import type { FrameEvent } from "../../../wire/frame-event.ts";
 import { type ColumnChunk, columnChunk, type ParquetColumn } from "./column.ts";
 import {

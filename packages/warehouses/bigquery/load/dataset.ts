@@ -7,20 +7,24 @@ import type {
 	TableMetadata,
 } from "@google-cloud/bigquery";
 import type { WarehouseContext } from "../../load/warehouse.ts";
-import type { BigQueryInput } from "../input.ts";
-import { googleUniverse } from "../service-account-key.ts";
-import type {
-	BigQueryJob,
-	BigQueryTable,
-	DatasetResource,
-	EncryptionConfiguration,
-	TableReference,
-} from "./rest/api.ts";
-import { GoogleAccount, scope, untilStopped } from "./rest/google-account.ts";
-import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
-import { googleClient, RestClient } from "./rest/rest-client.ts";
-import { upload } from "./rest/upload.ts";
-import { StagingBucket } from "./staging-bucket.ts";
+import { type BigQueryInput, googleUniverse } from "../definition.ts";
+import {
+	BigQueryFailure,
+	type BigQueryJob,
+	type BigQueryTable,
+	type DatasetResource,
+	type EncryptionConfiguration,
+	GoogleRefusal,
+	type TableReference,
+} from "./rest/google-refusal.ts";
+import {
+	GoogleAccount,
+	googleClient,
+	RestClient,
+	scope,
+	untilStopped,
+} from "./rest/rest-client.ts";
+import { StagingBucket, upload } from "./rest/upload.ts";
 
 /** The Destination's dataset: its tables and the jobs that write to them. Throws {@link GoogleRefusal}. */
 export class BigQueryDataset {

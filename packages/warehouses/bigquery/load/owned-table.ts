@@ -13,10 +13,8 @@ import {
 import type { WarehouseContext } from "../../load/warehouse.ts";
 import type { BigQueryDataset } from "./dataset.ts";
 import { bigQueryUse } from "./plan.ts";
-import type { BigQueryTable } from "./rest/api.ts";
-import { BigQueryFailure } from "./rest/google-refusal.ts";
-import { describedFields } from "./schema.ts";
-import { labelsOf, markFor, markOf } from "./table-labels.ts";
+import { BigQueryFailure, type BigQueryTable } from "./rest/google-refusal.ts";
+import { describedFields, labelsOf, markFor, markOf } from "./schema.ts";
 import { optionChanges, taggedColumns } from "./table-options.ts";
 
 /**

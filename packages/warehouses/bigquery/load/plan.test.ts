@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { manifestOf } from "../../../../test/support/examples/manifest-example.ts";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import type { BigQueryInput } from "../input.ts";
+import type { BigQueryInput } from "../definition.ts";
 import { isJobOf, jobIdOf, planBigQuery } from "./plan.ts";
-import type { BigQueryField, BigQueryTable } from "./rest/api.ts";
-import { labelsOf } from "./table-labels.ts";
+import type { BigQueryField, BigQueryTable } from "./rest/google-refusal.ts";
+import { labelsOf } from "./schema.ts";
 
 const columns: TableColumn[] = [
 	{ name: "event_id", from: "EventID" },

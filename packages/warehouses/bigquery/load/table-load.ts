@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
 import { JobFailure } from "../../load/failure.ts";
-import { largestValues } from "../../load/largest-values.ts";
 import { type LoadDay, rowsOf } from "../../load/load-day.ts";
 import {
 	progressOf,
@@ -11,11 +10,10 @@ import {
 	type TableWork,
 } from "../../load/load-table.ts";
 import { markAfter, markDuring, pipelineOf } from "../../load/table-mark.ts";
+import { largestValues } from "../../load/value-counts.ts";
 import type { WarehouseContext } from "../../load/warehouse.ts";
-import type { BigQueryInput } from "../input.ts";
+import type { BigQueryInput } from "../definition.ts";
 import type { BigQueryDataset } from "./dataset.ts";
-import { type ViewChanges, viewChanges } from "./latest-view.ts";
-import { completeJob, untilEnded } from "./load-job.ts";
 import { OwnedTable } from "./owned-table.ts";
 import {
 	type BigQueryPlan,
@@ -24,13 +22,29 @@ import {
 	jobIdOf,
 	type PlannedLoad,
 	planBigQuery,
+	type ViewChanges,
+	viewChanges,
 } from "./plan.ts";
-import type { BigQueryField, BigQueryJob, BigQueryTable } from "./rest/api.ts";
-import { GoogleRefusal } from "./rest/google-refusal.ts";
-import { describedFields, fieldsOf } from "./schema.ts";
-import { label, labelsOf, tableDigest } from "./table-labels.ts";
+import {
+	type BigQueryField,
+	type BigQueryJob,
+	type BigQueryTable,
+	GoogleRefusal,
+} from "./rest/google-refusal.ts";
+import {
+	describedFields,
+	fieldsOf,
+	label,
+	labelsOf,
+	tableDigest,
+} from "./schema.ts";
 import { lostWith, newTable, taggedColumns } from "./table-options.ts";
-import { isOfJson, writeUpload } from "./upload-file.ts";
+import {
+	completeJob,
+	isOfJson,
+	untilEnded,
+	writeUpload,
+} from "./upload-file.ts";
 
 /** Enough to hide BigQuery's latency. Each holds an upload's chunk in memory and its day's Parquet file on disk. */
 const parallelDays = 4;

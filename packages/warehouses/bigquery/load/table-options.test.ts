@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadInput } from "../../../contracts/job.ts";
-import type { BigQueryTableOptions } from "../input.ts";
-import type { BigQueryTable } from "./rest/api.ts";
+import type { BigQueryTableOptions } from "../definition.ts";
+import type { BigQueryTable } from "./rest/google-refusal.ts";
 import {
 	keyProblem,
 	lostWith,

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { dayMs } from "../../../contracts/utc-date.ts";
-import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
+import type { BigQueryInput, BigQueryTableOptions } from "../definition.ts";
 import type {
 	BigQueryField,
 	BigQueryTable,
 	DatasetResource,
-} from "./rest/api.ts";
+} from "./rest/google-refusal.ts";
 import { fieldsOf } from "./schema.ts";
 
 /** What a table has beside its columns and the labels of loads. */

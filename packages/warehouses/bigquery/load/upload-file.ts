@@ -1,8 +1,14 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { passingParquet, widePassingParquet } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { isKept } from "../../../service/exact-json.ts";
+import { isKept } from "../../../json/json-reader.ts";
+import {
+	type JsonLimits,
+	jsonFits,
+	mayBeDeeper,
+} from "../../load/body-value.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import {
 	areWide,
@@ -11,14 +17,15 @@ import {
 	limitWriters,
 	type SizedFile,
 } from "../../load/columns.ts";
-import { JobFailure } from "../../load/failure.ts";
 import {
-	type JsonLimits,
-	jsonFits,
-	mayBeDeeper,
-} from "../../load/json-fits.ts";
+	JobFailure,
+	type Patience,
+	pauseAfter,
+	retryBackoff,
+} from "../../load/failure.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import type { UnheldValues } from "../../load/value-counts.ts";
+import { type BigQueryJob, GoogleRefusal } from "./rest/google-refusal.ts";
 import { fieldsOf, isJson } from "./schema.ts";
 
 /**
@@ -155,4 +162,96 @@ function jsonOf(type: string, value: string): string {
 	if (type === "TIMESTAMP WITH TIME ZONE")
 		return `'"' || (${value} AT TIME ZONE 'UTC')::VARCHAR || ' UTC"'`;
 	return `to_json(${value}::VARCHAR)::VARCHAR`;
+}
+
+/** Finds and starts one BigQuery job by its id. */
+interface JobAccess {
+	/** Undefined when there is no such job. */
+	find(jobId: string): Promise<BigQueryJob | undefined>;
+	/** Throws {@link GoogleRefusal} of reason `duplicate` when the job exists. */
+	start(jobId: string): Promise<BigQueryJob>;
+}
+
+/** What to do next about one attempt. */
+type NextJobStep = "Start" | "Wait" | "Done" | "NextAttempt";
+
+/**
+ * The attempt's number rises only after its job failed, or wrote to a table that has since been deleted. So two processes
+ * that do the same work, at once or one after the other, share one job.
+ * @param job what BigQuery knows of the attempt's job.
+ * @param tableCreatedMs creation time of the table that the job writes to.
+ */
+export function nextStepFor(
+	job: BigQueryJob | undefined,
+	tableCreatedMs: number,
+): NextJobStep {
+	if (!job) return "Start";
+	if (job.status?.state !== "DONE") return "Wait";
+	if (job.status.errorResult) return "NextAttempt";
+	const createdMs = Number(job.statistics?.creationTime ?? Infinity);
+	return createdMs < tableCreatedMs ? "NextAttempt" : "Done";
+}
+
+/** Jobs that one process starts for the same data before it gives up: BigQuery allows 1,500 load jobs per table and day. */
+const usualPatience: Patience = { attempts: 3, backoff: retryBackoff };
+
+/**
+ * Completes a job, whichever process started it: waits for a running job, accepts one that succeeded, and starts another
+ * after one that failed. Throws the {@link GoogleRefusal} of the last job that this process started.
+ */
+export async function completeJob(
+	jobs: JobAccess,
+	idOf: (attempt: number) => string,
+	tableCreatedMs: number,
+	signal: AbortSignal,
+): Promise<BigQueryJob> {
+	let started = 0;
+	for (let attempt = 1; ; attempt++) {
+		const jobId = idOf(attempt);
+		let job = await jobs.find(jobId);
+		let isOurs = false;
+		if (nextStepFor(job, tableCreatedMs) === "Start") {
+			({ job, isOurs } = await startOrFind(jobs, jobId));
+			if (isOurs) started++;
+		}
+		job =
+			nextStepFor(job, tableCreatedMs) === "Wait"
+				? await untilEnded(() => jobs.find(jobId), signal)
+				: job;
+		if (job && nextStepFor(job, tableCreatedMs) === "Done") return job;
+		if (!isOurs) continue;
+		const refusal = new GoogleRefusal(0, job?.status?.errorResult ?? {}).with(
+			`BigQuery tells more of its job ${jobId}.`,
+		);
+		const patience = refusal.patience(usualPatience);
+		if (!refusal.isTransient || started >= patience.attempts) throw refusal;
+		await pauseAfter(patience, started, signal);
+	}
+}
+
+async function startOrFind(
+	jobs: JobAccess,
+	jobId: string,
+): Promise<{ job: BigQueryJob; isOurs: boolean }> {
+	try {
+		return { job: await jobs.start(jobId), isOurs: true };
+	} catch (error) {
+		const isDuplicate =
+			error instanceof GoogleRefusal && error.reason === "duplicate";
+		const job = isDuplicate ? await jobs.find(jobId) : undefined;
+		if (!job) throw error;
+		return { job, isOurs: false };
+	}
+}
+
+/** The job once it has ended; undefined when there is none. */
+export async function untilEnded(
+	find: () => Promise<BigQueryJob | undefined>,
+	signal: AbortSignal,
+): Promise<BigQueryJob | undefined> {
+	for (let waitMs = 100; ; waitMs = Math.min(waitMs * 1.5, 5_000)) {
+		const job = await find();
+		if (!job || job.status?.state === "DONE") return job;
+		await delay(waitMs, undefined, { signal });
+	}
 }

@@ -5,34 +5,39 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import { mapConcurrently } from "../../../fair/fair-limit.ts";
-import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { loadTable } from "../../load/load-table.ts";
+import { ownerOf } from "../../load/table-mark.ts";
+import type { TableTypes } from "../../load/table-plan.ts";
+import type { UnheldValues } from "../../load/value-counts.ts";
 import {
+	type DayFiles,
 	type RowAccess,
 	type RowDialect,
 	statementSql,
-} from "../../load/row-access.ts";
-import { ownerOf } from "../../load/table-mark.ts";
-import type { UnheldValues } from "../../load/value-counts.ts";
-import type {
-	DayFiles,
-	Warehouse,
-	WarehouseContext,
-	WarehouseModule,
+	type Warehouse,
+	type WarehouseContext,
+	type WarehouseModule,
 } from "../../load/warehouse.ts";
-import type { BigQueryInput, BigQueryTableOptions } from "../input.ts";
+import type { BigQueryInput, BigQueryTableOptions } from "../definition.ts";
 import { BigQueryDataset } from "./dataset.ts";
-import { completeJob } from "./load-job.ts";
 import { bigQueryUse, jobIdOf, partitionOf } from "./plan.ts";
-import type { BigQueryJob, WriteDisposition } from "./rest/api.ts";
-import { BigQueryFailure, GoogleRefusal } from "./rest/google-refusal.ts";
+import {
+	BigQueryFailure,
+	type BigQueryJob,
+	GoogleRefusal,
+	type WriteDisposition,
+} from "./rest/google-refusal.ts";
 import { ConnectionFailed } from "./rest/rest-client.ts";
-import { existingColumns, markedTable, wantedColumns } from "./schema.ts";
-import { markOf } from "./table-labels.ts";
+import {
+	existingColumns,
+	markedTable,
+	markOf,
+	wantedColumns,
+} from "./schema.ts";
 import { BigQueryLoad } from "./table-load.ts";
 import { defaultExpiration, tableExpiration } from "./table-options.ts";
-import { unheldBodies } from "./upload-file.ts";
+import { completeJob, unheldBodies } from "./upload-file.ts";
 
 const dialect: Omit<RowDialect, "table"> = {
 	name: (name) => `\`${name}\``,

@@ -1,12 +1,12 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { readComment } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { HeldDate } from "../../load/load-day.ts";
-import type { MarkedTable, RowAccess } from "../../load/row-access.ts";
-import { readComment } from "../../load/table-comment.ts";
 import { ownerOf } from "../../load/table-mark.ts";
 import { heldDates } from "../../load/table-plan.ts";
+import type { MarkedTable, RowAccess } from "../../load/warehouse.ts";
 import type { Connection } from "./connection.ts";
 import { ClickHouseFailure } from "./failure.ts";
 import { type ClickHouseTable, clickHouseTables } from "./plan.ts";
@@ -18,8 +18,8 @@ import {
 	recordedEntries,
 	rowsByDate,
 } from "./record.ts";
-import { blankOf } from "./schema.ts";
 import {
+	blankOf,
 	deletionsOf,
 	quoteText,
 	type Statements,

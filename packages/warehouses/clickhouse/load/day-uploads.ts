@@ -29,8 +29,7 @@ import {
 	type ParquetUpload,
 	parquetUploads,
 } from "./joined-parquet.ts";
-import { dateColumn } from "./schema.ts";
-import type { Statements } from "./statements.ts";
+import { dateColumn, type Statements } from "./statements.ts";
 
 /** Puts days' rows into a staging table: objects as they are where ClickHouse can take them, or files that are written anew. */
 export class DayUploads {

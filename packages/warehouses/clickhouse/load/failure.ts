@@ -1,5 +1,8 @@
-import { HostRefused } from "../../load/checked-host.ts";
-import { certificateFault, socketFault } from "../../load/connection-fault.ts";
+import {
+	certificateFault,
+	HostRefused,
+	socketFault,
+} from "../../load/checked-host.ts";
 import { JobFailure, refusalWords } from "../../load/failure.ts";
 import { clickHouseErrors } from "../definition.ts";
 

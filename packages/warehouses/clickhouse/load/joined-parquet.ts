@@ -13,8 +13,8 @@ import {
 	footerStruct,
 	magic,
 	rowGroupStruct,
+	type ThriftStruct,
 } from "../../../parquet/footer.ts";
-import type { ThriftStruct } from "../../../parquet/thrift.ts";
 
 /*
  * Parquet files as one, whose rows stay compressed: a footer says where each column of each row group is, so it is enough to

@@ -1,4 +1,5 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
+import { writeComment } from "../../load/columns.ts";
 import {
 	columnsBetween,
 	latestSql,
@@ -6,12 +7,16 @@ import {
 	viewChange,
 	viewMarkIn,
 } from "../../load/latest-view.ts";
-import { writeComment } from "../../load/table-comment.ts";
 import type { ClickHouse } from "./catalog.ts";
+import type { ServerFacts } from "./connection.ts";
 import type { ClickHousePlan, ClickHouseTable } from "./plan.ts";
-import { typeOf, wantedColumns } from "./schema.ts";
-import type { ServerFacts } from "./server.ts";
-import { quoteName, quoteText, type WrittenView } from "./statements.ts";
+import {
+	quoteName,
+	quoteText,
+	typeOf,
+	type WrittenView,
+	wantedColumns,
+} from "./statements.ts";
 
 /** What is undefined isn't done. */
 export interface ViewStatements {

@@ -1,23 +1,29 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
-import { asFilled } from "../../load/columns.ts";
-import { incompatibility } from "../../load/incompatibility.ts";
-import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import {
 	allComments,
+	asFilled,
 	type ColumnComment,
 	missingComments,
-} from "../../load/table-comment.ts";
+} from "../../load/columns.ts";
+import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import {
 	type CommentedTable,
+	incompatibility,
 	planTable,
 	type TableType,
 } from "../../load/table-plan.ts";
 import { requireSameRows } from "../../load/warehouse.ts";
-import type { ClickHouseTableOptions } from "../input.ts";
-import { dateColumn, defaultOrder, typeOf, wantedColumns } from "./schema.ts";
-import { digestSql, type NewTable } from "./statements.ts";
+import type { ClickHouseTableOptions } from "../definition.ts";
+import {
+	dateColumn,
+	defaultOrder,
+	digestSql,
+	type NewTable,
+	typeOf,
+	wantedColumns,
+} from "./statements.ts";
 
 /** The table as a load finds it. */
 export interface ClickHouseTable extends CommentedTable {

@@ -18,7 +18,7 @@ import {
 	findTable,
 	requireAllSeen,
 } from "./catalog.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, ServerFacts } from "./connection.ts";
 import { DayUploads } from "./day-uploads.ts";
 import { type ViewStatements, viewStatements } from "./latest-view.ts";
 import {
@@ -36,7 +36,6 @@ import {
 	recordTable,
 	rowsByDate,
 } from "./record.ts";
-import type { ServerFacts } from "./server.ts";
 import {
 	newStagingName,
 	quoteName,

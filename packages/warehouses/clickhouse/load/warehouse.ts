@@ -5,18 +5,18 @@ import type { LoadInput } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { JobFailure } from "../../load/failure.ts";
-import type { TableTypes } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { loadTable } from "../../load/load-table.ts";
-import type { RowAccess, RowStatement } from "../../load/row-access.ts";
-import { useOfTable } from "../../load/table-plan.ts";
+import { type TableTypes, useOfTable } from "../../load/table-plan.ts";
 import type {
 	DayFiles,
+	RowAccess,
+	RowStatement,
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
 } from "../../load/warehouse.ts";
-import type { ClickHouseInput } from "../input.ts";
+import type { ClickHouseInput } from "../definition.ts";
 import {
 	type ClickHouse,
 	clickHouseHeld,
@@ -27,12 +27,21 @@ import {
 	namesWith,
 	requireAllSeen,
 } from "./catalog.ts";
-import { Connection } from "./connection.ts";
+import {
+	Connection,
+	requireSuitable,
+	type ServerFacts,
+	serverFacts,
+} from "./connection.ts";
 import { ClickHouseFailure, exceptionFailure } from "./failure.ts";
 import { clickHouseTables } from "./plan.ts";
-import { hasJSON, wantedColumns } from "./schema.ts";
-import { requireSuitable, type ServerFacts, serverFacts } from "./server.ts";
-import { quoteName, quoteText, Statements } from "./statements.ts";
+import {
+	hasJSON,
+	quoteName,
+	quoteText,
+	Statements,
+	wantedColumns,
+} from "./statements.ts";
 import { ClickHouseLoad } from "./table-load.ts";
 
 /** No Pipeline's table can have these names, as they have a hyphen. */

@@ -2,11 +2,10 @@ import { describe, expect, test } from "vitest";
 import { manifestOf } from "../../../../test/support/examples/manifest-example.ts";
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
-import type { ExistingColumn } from "../../load/incompatibility.ts";
+import type { TableComment } from "../../load/columns.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import type { TableComment } from "../../load/table-comment.ts";
 import type { TableMark } from "../../load/table-mark.ts";
-import { recordOf } from "../../load/table-plan.ts";
+import { type ExistingColumn, recordOf } from "../../load/table-plan.ts";
 import { TableChanged } from "../../load/warehouse.ts";
 import { duckDBTables, planLoad } from "./plan.ts";
 

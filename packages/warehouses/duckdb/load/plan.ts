@@ -1,34 +1,33 @@
 import type { LoadInput, TableColumn } from "../../../contracts/job.ts";
 import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
+import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
+import type { Session } from "../../../duckdb/session.ts";
 import {
+	allComments,
 	asFilled,
+	type ColumnComment,
 	columnSql,
 	eventRows,
+	missingComments,
 	type SizedFile,
 	valuesOfJson,
+	writeComment,
 } from "../../load/columns.ts";
+import { latestSql, viewChange, viewMarkIn } from "../../load/latest-view.ts";
+import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import {
+	type CommentedTable,
 	type ExistingColumn,
 	fits,
 	incompatibility,
-	type WantedColumn,
-} from "../../load/incompatibility.ts";
-import type { HeldDate, LoadDay } from "../../load/load-day.ts";
-import {
-	allComments,
-	type ColumnComment,
-	missingComments,
-} from "../../load/table-comment.ts";
-import {
-	type CommentedTable,
 	planTable,
 	type TableType,
+	type WantedColumn,
 } from "../../load/table-plan.ts";
 import { requireSameRows } from "../../load/warehouse.ts";
 import { sliceBytes, slicesOf } from "./large-rows.ts";
-import { type RecordChange, recordChange } from "./load-record.ts";
-import { digestSql } from "./row-digest.ts";
+import { digestSql, type RecordChange, recordChange } from "./load-record.ts";
 
 /** What a load does to the table, in order: all in one transaction, but for what ends with a Stage. */
 export type LoadStep =
@@ -99,7 +98,7 @@ export interface DuckDBTable extends CommentedTable {
 /**
  * Decides how the days get into the table. Incremental replaces the manifest's days, empty ones too, and no others, but
  * only adds to days that keep rows; FullReload replaces all rows, and the table itself only if a column gets another type.
- * @param held What the table holds of the days; see held-dates.ts.
+ * @param held What the table holds of the days; see known-dates.ts.
  * @param existing undefined when there is no table.
  * @param isStaged Whether one transaction can't hold the rows; see staged-table.ts.
  * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards;
@@ -255,4 +254,40 @@ function rowChecks(input: LoadInput, days: LoadDay[]): LoadStep[] {
 	return [
 		{ do: "CheckRows", rows: days.reduce((sum, day) => sum + day.rows, 0) },
 	];
+}
+
+/** What a load does to the view of the table's latest rows, after all else. Throws what {@link viewChange} throws. */
+export async function viewSteps(
+	input: LoadInput,
+	session: Session,
+): Promise<LoadStep[]> {
+	const { name: table, columns, latest } = input.table;
+	if (!latest) return [];
+	const [found] = await session.rows<{ kind: string; comment: string | null }>(
+		`SELECT 'view' AS kind, comment FROM duckdb_views() WHERE ${isNamed("view_name", latest.name)}` +
+			` UNION ALL SELECT 'table', NULL FROM duckdb_tables() WHERE ${isNamed("table_name", latest.name)}`,
+	);
+	const { all, key, newest } = latestSql(columns, latest, quoteName);
+	const sql =
+		`SELECT ${all} FROM ${quoteName(table)}` +
+		` QUALIFY row_number() OVER (PARTITION BY ${key} ORDER BY ${newest}) = 1`;
+	// DuckDB keeps the types of a view's columns, and refuses to read it when the table has others.
+	const types = columns.map((column) => columnSql(column).type);
+	const change = viewChange(
+		input,
+		found && { kind: found.kind, mark: viewMarkIn(found.comment) },
+		[sql, types],
+	);
+	if (!change) return [];
+	if (change.do === "Drop") return [{ do: "DropView", name: change.name }];
+	const { name, words, mark } = change;
+	const comment = writeComment(words, mark);
+	return [{ do: "WriteView", name, sql, comment }];
+}
+
+function isNamed(column: string, name: string): string {
+	return (
+		`database_name = current_database() AND schema_name = current_schema()` +
+		` AND lower(${column}) = lower(${quoteText(name)})`
+	);
 }

@@ -8,7 +8,7 @@ import {
 	type Json,
 	JsonDuckDBValueConverter,
 } from "@duckdb/node-api";
-import { rawNumber } from "../../../service/exact-json.ts";
+import { rawNumber } from "../../../json/json-reader.ts";
 import type { SqlFormat } from "../../definition/sql.ts";
 import { printed } from "../../load/query-output.ts";
 

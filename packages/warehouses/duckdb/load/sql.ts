@@ -1,12 +1,12 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { DatabaseBusy, openDatabase } from "../../../duckdb/database.ts";
+import { DatabaseBusy, openDatabase } from "../../../duckdb/session.ts";
 import { linesForTerminal } from "../../../escapes/terminal.ts";
 import { Settings } from "../../../service/settings.ts";
 import { type SqlOptions, SqlUsageError } from "../../definition/sql.ts";
 import { print } from "../../load/query-output.ts";
+import { PathOutside, warehouseFile } from "./destination-file.ts";
 import { output } from "./sql-output.ts";
-import { PathOutside, warehouseFile } from "./warehouse-path.ts";
 
 /**
  * Others write the file, and a view in it may read what the person can: it gets no other file, no network, no extension and no stored

@@ -8,11 +8,17 @@ import {
 	type RecordChange,
 	recordStatements,
 	tidyRecord,
+	WrittenRows,
 } from "./load-record.ts";
 import type { LoadPlan, LoadStep } from "./plan.ts";
-import { WrittenRows } from "./row-digest.ts";
-import { publish, stage } from "./staged-table.ts";
-import { bodySample, insertion, rowCount, statements } from "./statements.ts";
+import {
+	bodySample,
+	insertion,
+	publish,
+	rowCount,
+	stage,
+	statements,
+} from "./staged-table.ts";
 
 /**
  * Loads in one transaction, so that the plan rests on the table that it changes. Commits only if the table then has exactly the

@@ -1,38 +1,37 @@
 import type { LoadInput } from "../../../contracts/job.ts";
-
 import type { Manifest } from "../../../contracts/manifest.ts";
 import { memoryForWideTables, vectorRoom } from "../../../duckdb/memory.ts";
 import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import { defineBodyMatch, meantSql } from "../../load/body-match.ts";
-import { areWide, bodyColumnsOf, limitWriters } from "../../load/columns.ts";
+import { defineBodyMatch, meantSql } from "../../load/body-values.ts";
+import {
+	areWide,
+	bodyColumnsOf,
+	limitWriters,
+	readComment,
+} from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
-import type { TableTypes } from "../../load/incompatibility.ts";
 import type { LoadDay } from "../../load/load-day.ts";
 import { loadTable } from "../../load/load-table.ts";
+import { ownerOf } from "../../load/table-mark.ts";
+import { type TableTypes, useOfTable } from "../../load/table-plan.ts";
 import {
 	type MarkedTable,
 	type RowAccess,
 	type RowDialect,
 	statementSql,
-} from "../../load/row-access.ts";
-import { readComment } from "../../load/table-comment.ts";
-import { ownerOf } from "../../load/table-mark.ts";
-import { useOfTable } from "../../load/table-plan.ts";
-import type {
-	Warehouse,
-	WarehouseContext,
-	WarehouseModule,
+	type Warehouse,
+	type WarehouseContext,
+	type WarehouseModule,
 } from "../../load/warehouse.ts";
 import { withDestinationFile } from "./destination-file.ts";
-import { duckDBHeld } from "./held-dates.ts";
-import { firstNoted, type KnownDates } from "./known-dates.ts";
+import { duckDBHeld, firstNoted, type KnownDates } from "./known-dates.ts";
 import { vectorBytes } from "./large-rows.ts";
-import { viewSteps } from "./latest-view.ts";
 import {
 	type DuckDBTable,
 	duckDBTables,
 	planLoad,
+	viewSteps,
 	wantedColumns,
 } from "./plan.ts";
 import { dropStaged } from "./staged-table.ts";

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import type { ExistingColumn } from "../../load/incompatibility.ts";
-import type { MarkedTable } from "../../load/row-access.ts";
-import { readComment } from "../../load/table-comment.ts";
-import type { CommentedTable } from "../../load/table-plan.ts";
+import { readComment } from "../../load/columns.ts";
+import type { CommentedTable, ExistingColumn } from "../../load/table-plan.ts";
+import type { MarkedTable } from "../../load/warehouse.ts";
 import type { Transaction } from "./database.ts";
 
 /** The table as a transaction finds it. */

@@ -2,17 +2,16 @@ import type { DuckDBBlobVector } from "@duckdb/node-api";
 import type { LoadInput } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
+import { jsonFits } from "../../load/body-value.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
 import { eventRows } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
-import { jsonFits } from "../../load/json-fits.ts";
-import { largestValues } from "../../load/largest-values.ts";
 import type { LoadDay } from "../../load/load-day.ts";
-import type { UnheldValues } from "../../load/value-counts.ts";
+import { largestValues, type UnheldValues } from "../../load/value-counts.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import type { Transaction } from "./database.ts";
 import { isOfSize, PostgresFailure, SizeRefused } from "./failure.ts";
-import { copiedColumn, jsonbLimits, jsonFitsFunction } from "./schema.ts";
+import { copiedColumn, jsonbLimits, jsonFitsFunction } from "./plan.ts";
 import { requireTouched } from "./touched-rows.ts";
 
 /**

@@ -1,3 +1,5 @@
+// The client that npm's users of Postgres have, in JavaScript alone.
+
 import { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -6,7 +8,6 @@ import {
 	checkServerIdentity,
 	TLSSocket,
 } from "node:tls";
-// The client that npm's users of Postgres have, in JavaScript alone.
 import pg from "pg";
 // COPY, which the client leaves to this package of its makers.
 import { from as copyFrom } from "pg-copy-streams";
@@ -26,8 +27,12 @@ import {
 	type SslMode,
 	targetOf,
 } from "../input.ts";
-import { AuthenticatedConnection, isVerified } from "./authentication.ts";
-import { failureOf, PostgresFailure } from "./failure.ts";
+import {
+	AuthenticatedConnection,
+	failureOf,
+	isVerified,
+	PostgresFailure,
+} from "./failure.ts";
 
 /** The oldest version that gets fixes of its makers (postgresql.org/support/versioning). */
 const oldest = 14;

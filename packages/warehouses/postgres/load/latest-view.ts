@@ -1,9 +1,6 @@
 import type { LoadInput } from "../../../contracts/job.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import type {
-	ExistingColumn,
-	WantedColumn,
-} from "../../load/incompatibility.ts";
+import { writeComment } from "../../load/columns.ts";
 import {
 	type FoundView,
 	latestSql,
@@ -12,12 +9,12 @@ import {
 	viewChange,
 	viewMarkIn,
 } from "../../load/latest-view.ts";
-import { writeComment } from "../../load/table-comment.ts";
+import type { ExistingColumn, WantedColumn } from "../../load/table-plan.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import { kinds, literal, nameOf, type PostgresTable } from "./catalog.ts";
 import type { Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
-import { wantedColumns } from "./schema.ts";
+import { wantedColumns } from "./plan.ts";
 import { grantsOf, lockAlone, revokesOf } from "./swap.ts";
 
 /**

@@ -6,7 +6,7 @@ import { TableChanged, type WarehouseContext } from "../../load/warehouse.ts";
 import type { PostgresTableOptions } from "../input.ts";
 import { nameOf, type Partition } from "./catalog.ts";
 import type { Database, Transaction } from "./database.ts";
-import { typeOf } from "./schema.ts";
+import { typeOf } from "./plan.ts";
 import {
 	requireReplaced,
 	requireTouched,

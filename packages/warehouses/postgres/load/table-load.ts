@@ -25,6 +25,7 @@ import type { Database, Transaction } from "./database.ts";
 import { PostgresView } from "./latest-view.ts";
 import { guardPartition, tellHolders } from "./partition-guards.ts";
 import {
+	definitions,
 	isChanged,
 	type PostgresPlan,
 	partitionBy,
@@ -39,7 +40,6 @@ import {
 	tidyRecord,
 } from "./record.ts";
 import { replaceRows, vacuum, type WantedRows } from "./replaced-rows.ts";
-import { definitions } from "./schema.ts";
 import {
 	lock,
 	lockAlone,

@@ -2,7 +2,7 @@ import {
 	assignmentsSql,
 	type RowStatement,
 	statementSql,
-} from "../../load/row-access.ts";
+} from "../../load/warehouse.ts";
 import type { Partition } from "./catalog.ts";
 import { seeAll, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";

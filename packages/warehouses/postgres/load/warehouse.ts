@@ -4,15 +4,14 @@ import type { Manifest } from "../../../contracts/manifest.ts";
 import type { UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
-import type { TableTypes } from "../../load/incompatibility.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import { loadTable } from "../../load/load-table.ts";
-import type { RowAccess } from "../../load/row-access.ts";
 import { ownerOf } from "../../load/table-mark.ts";
-import { heldDates } from "../../load/table-plan.ts";
+import { heldDates, type TableTypes } from "../../load/table-plan.ts";
 import type { UnheldValues } from "../../load/value-counts.ts";
 import type {
 	DayFiles,
+	RowAccess,
 	Warehouse,
 	WarehouseContext,
 	WarehouseModule,
@@ -31,9 +30,8 @@ import { Database, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
 import { guardPartition } from "./partition-guards.ts";
-import { planPostgres, postgresTables } from "./plan.ts";
+import { planPostgres, postgresTables, wantedColumns } from "./plan.ts";
 import { heldDate, recordedLoads } from "./record.ts";
-import { wantedColumns } from "./schema.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
 import { changeRows, countAll } from "./touched-rows.ts";

@@ -1,4 +1,4 @@
-import type { BigQueryJob } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryJob } from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { notFound } from "./fault.ts";
 import { jobResource } from "./resources.ts";

@@ -3,7 +3,7 @@ import type {
 	BigQueryField,
 	BigQueryJob,
 	BigQueryTable,
-} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { invalid } from "./fault.ts";
 import { duckType } from "./warehouse.ts";
 

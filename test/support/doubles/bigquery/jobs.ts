@@ -8,7 +8,7 @@ import type {
 	BigQueryJob,
 	BigQueryTable,
 	TableReference,
-} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import type { Buckets } from "./buckets.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { BigQueryTable } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryTable } from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 
 /**
  * Permissions of predefined roles, as far as the double's requests need them

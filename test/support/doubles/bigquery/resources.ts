@@ -3,7 +3,7 @@ import type google from "@google-cloud/bigquery/build/src/types.d.ts";
 import type {
 	BigQueryJob,
 	BigQueryTable,
-} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 
 /** What answers say beside what was asked for. */
 export function datasetResource(

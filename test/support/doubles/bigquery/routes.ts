@@ -1,4 +1,4 @@
-import type { TableReference } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { TableReference } from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { type Answer, type Api, type Call, jsonOf } from "./call.ts";
 import { objectRoute, uploadRoute } from "./data-routes.ts";
 import { queryRoute } from "./external-tables.ts";

@@ -2,7 +2,7 @@ import { quoteName } from "../../../../packages/duckdb/quoting.ts";
 import type {
 	BigQueryField,
 	TableReference,
-} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import type { Api, Call } from "./call.ts";
 import { onPartition, partitionOf } from "./warehouse.ts";
 

@@ -1,4 +1,4 @@
-import type { BigQueryTable } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryTable } from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { invalid } from "./fault.ts";
 
 /** Refuses a table that BigQuery would refuse to create, or to become by a patch. @param location of its dataset. */

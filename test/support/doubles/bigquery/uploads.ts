@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { BigQueryJob } from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+import type { BigQueryJob } from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { Fault, invalid } from "./fault.ts";
 
 export interface Session {

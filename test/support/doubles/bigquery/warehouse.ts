@@ -9,7 +9,7 @@ import type {
 	BigQueryTable,
 	DatasetResource,
 	TableReference,
-} from "../../../../packages/warehouses/bigquery/load/rest/api.ts";
+} from "../../../../packages/warehouses/bigquery/load/rest/google-refusal.ts";
 import { oneThread } from "../../duckdb.ts";
 import { duplicate, Fault, invalid, notFound, requireKnown } from "./fault.ts";
 import { requireKeyChange, requireValid } from "./table-rules.ts";

@@ -6,9 +6,8 @@ import type { KubeClient } from "../../../../packages/kube/client/client.ts";
 import { hasReason } from "../../../../packages/kube/client/errors.ts";
 import { kinds, type Pod } from "../../../../packages/kube/kinds.ts";
 import { Informer } from "../../../../packages/kube/watch/informer.ts";
-import { backoffMs } from "../../../../packages/service/backoff.ts";
 import type { Logger } from "../../../../packages/service/log.ts";
-import { pause } from "../../../../packages/service/pause.ts";
+import { backoffMs, pause } from "../../../../packages/service/pause.ts";
 
 /** A Pod with the label `ends-with` fails with this code of docs/reference/errors.md; one with `unfit` loads 4 rows, so many of them unfit. */
 function resultOf({ metadata }: Pod): JobResult {

@@ -1,10 +1,8 @@
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { DatabaseBusy } from "../../../duckdb/database.ts";
-import { DuckDBRefusal } from "../../../duckdb/refusal.ts";
+import { DatabaseBusy, DuckDBRefusal } from "../../../duckdb/session.ts";
 import { JobFailure } from "../../load/failure.ts";
-import { destinationFailure } from "./failure.ts";
-import { PathOutside } from "./warehouse-path.ts";
+import { destinationFailure, PathOutside } from "./destination-file.ts";
 
 test.each([
 	[

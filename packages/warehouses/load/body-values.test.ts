@@ -6,7 +6,7 @@ import {
 	isMeant,
 	meantPattern,
 	meantSql,
-} from "./body-match.ts";
+} from "./body-values.ts";
 
 const ofText = (equals: string, bodyPointer = "/a"): BodyMatch => ({
 	bodyPointer,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { requireSuitable, type ServerFacts } from "./connection.ts";
 import { serverFailure } from "./failure.ts";
-import { requireSuitable, type ServerFacts } from "./server.ts";
 
 const facts: ServerFacts = {
 	version: "24.8.14.39",

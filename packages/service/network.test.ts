@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networkOf, proxyMatcher } from "./network.ts";
+import { networkOf, proxyMatcher } from "./settings.ts";
 
 test.each([
 	["192.0.2.7", "192.0.2.7"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseServiceAccountKey } from "./service-account-key.ts";
+import { parseServiceAccountKey } from "./definition.ts";
 
 const key = {
 	type: "service_account",

@@ -6,8 +6,8 @@ import type { TableColumn } from "../../../contracts/job.ts";
 import { quoteText } from "../../../duckdb/quoting.ts";
 import { Session } from "../../../duckdb/session.ts";
 import { defineBodyValues } from "../../load/body-values.ts";
-import { digestSql, WrittenRows } from "./row-digest.ts";
-import { definitions, insertion } from "./statements.ts";
+import { digestSql, WrittenRows } from "./load-record.ts";
+import { definitions, insertion } from "./staged-table.ts";
 
 const of = (name: string, type: string, more = {}): TableColumn => ({
 	name,

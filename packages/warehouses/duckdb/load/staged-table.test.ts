@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { columnSql } from "../../load/columns.ts";
-import { insertion, rowCount, statements } from "./statements.ts";
+import { insertion, rowCount, statements } from "./staged-table.ts";
 
 test("names and texts are quoted, whatever they contain", () => {
 	expect(

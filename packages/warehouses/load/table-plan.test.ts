@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Strategy } from "../../contracts/job.ts";
-import { incompatibility, type WantedColumn } from "./incompatibility.ts";
+import { incompatibility, type WantedColumn } from "./table-plan.ts";
 
 const id: WantedColumn = { name: "event_id", from: "EventID", type: "TEXT" };
 const date: WantedColumn = { name: "date", from: "Date", type: "DATE" };

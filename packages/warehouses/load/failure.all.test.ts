@@ -1,7 +1,7 @@
-// In make test: packages/service/backoff.test.ts
+// In make test: packages/service/pause.test.ts
 import { expect, test } from "vitest";
-import { backoffMs } from "../../service/backoff.ts";
-import { retry, retryBackoff } from "./retry.ts";
+import { backoffMs } from "../../service/pause.ts";
+import { retry, retryBackoff } from "./failure.ts";
 
 /** Work that fails with each of these errors in turn, then returns how often it ran. */
 function failing(...errors: Error[]) {

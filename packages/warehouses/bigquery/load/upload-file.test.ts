@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
-import { completeJob, nextStepFor } from "./load-job.ts";
-import type { BigQueryJob, ErrorProto } from "./rest/api.ts";
-import { GoogleRefusal } from "./rest/google-refusal.ts";
+import {
+	type BigQueryJob,
+	type ErrorProto,
+	GoogleRefusal,
+} from "./rest/google-refusal.ts";
+import { completeJob, nextStepFor } from "./upload-file.ts";
 
 const { signal } = new AbortController();
 

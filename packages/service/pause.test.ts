@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs } from "./pause.ts";
 
 const bounds = { baseMs: 100, maxMs: 1_000 };
 

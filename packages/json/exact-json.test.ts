@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseExact, rawNumberOf } from "./exact-json.ts";
+import { parseExact, rawNumberOf } from "./json-reader.ts";
 
 test("numbers stay as they are written, however deep the text is", () => {
 	const depth = 50_000;

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TableColumn } from "../../contracts/job.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import { Session } from "../../duckdb/session.ts";
-import { largestValues } from "./largest-values.ts";
 import type { LoadDay } from "./load-day.ts";
+import { largestValues } from "./value-counts.ts";
 
 let directory: string;
 let session: Session;

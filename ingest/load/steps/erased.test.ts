@@ -4,8 +4,8 @@ import { JobFailure } from "../../../packages/warehouses/load/failure.ts";
 import type {
 	RowAccess,
 	RowStatement,
-} from "../../../packages/warehouses/load/row-access.ts";
-import { erasedWords, eraseRows } from "./erased-rows.ts";
+} from "../../../packages/warehouses/load/warehouse.ts";
+import { erasedWords, eraseRows } from "./erased.ts";
 
 const before = "2026-03-03";
 const column = (name: string) => ({ name, type: "text", blank: "NULL" });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { earlyLabels } from "../../../../test/support/examples/table-marks.ts";
-import { labelsOf, markFor, markOf } from "./table-labels.ts";
+import { labelsOf, markFor, markOf } from "./schema.ts";
 
 const mark = { run: "u", snapshotMs: 200 };
 const sourceKey = "f".repeat(32);
