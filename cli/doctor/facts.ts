@@ -478,10 +478,6 @@ async function readRestApi(
 	}
 }
 
-/**
- * Those whose condition `Ready` isn't True or `ValuesFit` is False, Sources that lost events, whose buffer fills or whose events archive leaves
- * waiting, and Destinations that stop with 0.2.0.
- */
 async function readTroubled(
 	{ client, namespace }: Cluster,
 	kind: ResourceKind<KubeObject>,
@@ -498,16 +494,24 @@ async function readTroubled(
 		if (!findCondition(status?.conditions, "Ready"))
 			return [{ ...named, condition: undefined }];
 		return (status?.conditions ?? [])
-			.filter(
-				({ type, status, reason }) =>
-					(type === "Ready" && status !== "True") ||
-					(type === "ValuesFit" && status === "False") ||
-					(["EventsLost", "BufferFills", "ArchiveLags"].includes(type) &&
-						status === "True") ||
-					reason === "VerifiedUnbound",
-			)
+			.filter(needsSomebody)
 			.map((condition) => ({ ...named, condition }));
 	});
+}
+
+/**
+ * Whether a condition is `Ready` and not True, or `ValuesFit` and False; of a Source that lost events, whose buffer fills or whose events
+ * archive leaves waiting; of a Pipeline whose last Run failed; or of a Destination that stops with 0.2.0.
+ */
+export function needsSomebody({ type, status, reason }: Condition): boolean {
+	return (
+		(type === "Ready" && status !== "True") ||
+		(type === "ValuesFit" && status === "False") ||
+		(["EventsLost", "BufferFills", "ArchiveLags"].includes(type) &&
+			status === "True") ||
+		(type === "RunSucceeded" && reason === "Failed") ||
+		reason === "VerifiedUnbound"
+	);
 }
 
 /** Undefined if the person may not read it. */
