@@ -5,7 +5,7 @@ const feature: Feature = {
 	name: "erase",
 	words: ["eras"],
 	folders: ["ingest/lake/erasure", "ingest/load/erased.ts"],
-	othersWord: ["ingest/eraser.ts"],
+	othersWord: ["/eraser.ts"],
 	target: 1,
 };
 

@@ -15,8 +15,6 @@ import {
 	joinedLoad,
 	type LoadDay,
 	type RecordedLoad,
-	type UnfitCount,
-	type UnfitRows,
 } from "../../load/load-day.ts";
 import { recordOfDay } from "../../load/table-plan.ts";
 
@@ -80,17 +78,6 @@ export function recordChange(
 				.map(({ date, kept }) => [date, kept?.held.digest ?? "0"]),
 		),
 	};
-}
-
-/** @param text Records of earlier builds have only a number of rows for a column. */
-function recordedUnfit(text: string | null, rows: number): UnfitRows {
-	const counts: Record<string, UnfitCount | number> = JSON.parse(text ?? "{}");
-	return Object.fromEntries(
-		Object.entries(counts).map(([column, count]) => [
-			column,
-			typeof count === "number" ? { rows: count, values: rows } : count,
-		]),
-	);
 }
 
 /** @param written Digests of the rows that the load has inserted. */
@@ -165,7 +152,7 @@ export async function recordedLoads(
 			entries.map(({ objects, rows, unfit, run }) => ({
 				objects: objects.split("\n"),
 				rows: Number(rows),
-				unfit: recordedUnfit(unfit, Number(rows)),
+				unfit: JSON.parse(unfit ?? "{}"),
 				run,
 			})),
 		]),

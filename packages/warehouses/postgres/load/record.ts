@@ -21,10 +21,7 @@ import { lock, lockAlone } from "./swap.ts";
  */
 export const recordTable = "_tidemill_loads";
 
-/**
- * Makes it, with what an earlier build's lacks: in a transaction of its own, since all Runs of the schema wait for it, and then only if
- * it lacks something.
- */
+/** Makes it: in a transaction of its own, since all Runs of the schema wait for it, and then only if it isn't there or lacks something. */
 export async function prepareRecord(
 	transaction: Transaction,
 	schema: string,
@@ -44,9 +41,8 @@ async function recordChanges(
 	schema: string,
 ): Promise<string[]> {
 	const name = nameOf(schema, recordTable);
-	const columns = await recordColumns(transaction, schema);
 	const identity = `ALTER TABLE ${name} REPLICA IDENTITY FULL`;
-	if (columns.length === 0)
+	if (!(await hasRecord(transaction, schema)))
 		return [
 			`CREATE TABLE ${name} (table_name text, record text, date date, run text, objects text[], rows bigint,
 				unfit jsonb, xid xid, xids xid[], changes text, loaded timestamptz DEFAULT clock_timestamp());
@@ -57,24 +53,18 @@ async function recordChanges(
 		`SELECT relreplident = 'f' OR NOT pg_has_role(relowner, 'USAGE') AS "isFull" FROM pg_class WHERE oid = to_regclass($1)`,
 		[name],
 	);
-	return [
-		...(columns.includes("xids")
-			? []
-			: [`ALTER TABLE ${name} ADD COLUMN xids xid[]`]),
-		...(found?.isFull === false ? [identity] : []),
-	];
+	return found?.isFull === false ? [identity] : [];
 }
 
-/** None if there is no record. */
-async function recordColumns(
+async function hasRecord(
 	transaction: Transaction,
 	schema: string,
-): Promise<string[]> {
-	const found = await transaction.rows<{ name: string }>(
-		"SELECT attname::text AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0",
+): Promise<boolean> {
+	const [found] = await transaction.rows<{ isThere: boolean }>(
+		`SELECT to_regclass($1) IS NOT NULL AS "isThere"`,
 		[nameOf(schema, recordTable)],
 	);
-	return found.map(({ name }) => name);
+	return found!.isThere;
 }
 
 /** A table, and what its record's entries about it have. */
@@ -96,9 +86,7 @@ export async function recordedLoads(
 	{ schema, table, record }: RecordedTable,
 	dates: readonly UtcDate[],
 ): Promise<Map<UtcDate, RecordEntry[]>> {
-	const columns = await recordColumns(transaction, schema);
-	if (columns.length === 0) return new Map();
-	const xids = columns.includes("xids") ? "xid || xids" : "ARRAY[xid]";
+	if (!(await hasRecord(transaction, schema))) return new Map();
 	const found = await transaction.rows<
 		Omit<RecordEntry, "rows" | "unfit"> & {
 			date: UtcDate;
@@ -106,7 +94,7 @@ export async function recordedLoads(
 			unfit: UnfitRows;
 		}
 	>(
-		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, (${xids})::text[] AS xids, changes
+		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, (xid || xids)::text[] AS xids, changes
 		FROM ${nameOf(schema, recordTable)}
 		WHERE table_name = $1 AND record = $2 AND date = ANY($3::date[]) ORDER BY loaded`,
 		[table, record, dates],
