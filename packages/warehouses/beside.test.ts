@@ -10,6 +10,7 @@ const beside = (type: string) => `${folder}/${type}-beside.all.test.ts`;
 const refused = `${folder}/refused-rows.all.test.ts`;
 const untouched = `${folder}/postgres-untouched.all.test.ts`;
 const reload = `${folder}/postgres-reload.all.test.ts`;
+const kept = `${folder}/postgres-kept.all.test.ts`;
 const people = `${folder}/postgres-people.all.test.ts`;
 const erased = `${folder}/warehouses/erased-cases.ts`;
 const blank =
@@ -19,12 +20,18 @@ type Tests = [file: string, ...names: string[]][];
 
 const rows: Record<string, Record<string, Tests>> = {
 	Postgres: {
-		"A view on `<table>_latest`, such as dbt's": [
+		"A view on `<table>_latest`, such as dbt's, and settings of `<table>_latest`, such as `security_invoker`":
 			[
-				people,
-				"a full reload keeps the grants on the view of latest rows and the views of it, and a table that isn't for Tidemill's eyes stops no Run",
+				[
+					kept,
+					"a view of latest rows that is written anew keeps its settings, by which its readers see what they may",
+					"a view of latest rows that somebody else owns stays as it is, the table is loaded, and the Run says whose it is",
+				],
+				[
+					people,
+					"a full reload keeps the grants on the view of latest rows and the views of it, and a table that isn't for Tidemill's eyes stops no Run",
+				],
 			],
-		],
 		"A publication, with a replica identity of the table that is `FULL` or an index":
 			[
 				[
@@ -52,6 +59,11 @@ const rows: Record<string, Record<string, Tests>> = {
 				"a Run that replaces a day ends with an error if a trigger %s, and each day is the old one",
 				"a Run whose rows a trigger leaves out ends with an error, also where it only adds them",
 				"an Erase of a row ends with an error that names %s, and the row is as it was",
+				"a Run that adds rows ends with an error if a trigger deletes them%s",
+			],
+			[
+				kept,
+				"a trigger for each statement sees an Erase if it is the table's, and Runs if it is the day's",
 			],
 		],
 		"A rule": [
@@ -59,10 +71,15 @@ const rows: Record<string, Record<string, Tests>> = {
 				untouched,
 				"a rule that does nothing instead",
 				"a Run goes on beside rules of the table",
+				"a rule on a day's partition that leaves a row out ends the Run with an error that names it",
 			],
 		],
 		"An index or a constraint": [
 			[refused, "a CHECK", "NOT NULL", "UNIQUE", "a foreign key", "EXCLUDE"],
+			[
+				kept,
+				"an Erase that blanks rows ends with an error where a CHECK refuses blank ones, which it names",
+			],
 			[
 				people,
 				"a rebuilt table has the indexes and constraints of the old one, but for those of columns that it lacks",
@@ -111,9 +128,26 @@ const rows: Record<string, Record<string, Tests>> = {
 		"A partition that somebody has detached": [
 			[
 				people,
-				"a partition that somebody has detached%s is named by an Erase, and nothing else of the schema is",
+				"an Erase reaches a partition that somebody has detached%s, and names one of an early build, and nothing else of the schema",
+			],
+			[
+				kept,
+				"an Erase finds rows of a partition that somebody has detached and renamed, and names one in another schema",
 			],
 		],
+		"A table that inherits from it": [
+			[
+				kept,
+				"a full reload leaves rows alone of a table that inherits from the loaded one: %s",
+			],
+		],
+		"Row security, a policy, a trigger, a rule or a publication of a partition, or a security label":
+			[
+				[
+					kept,
+					"a rebuild is refused by what guards a partition, and by a security label",
+				],
+			],
 		"A partition of more than a day, such as a month": [
 			[
 				beside("postgres"),
@@ -153,6 +187,18 @@ const rows: Record<string, Record<string, Tests>> = {
 			[
 				`${folder}/clickhouse-load.all.test.ts`,
 				"a part that somebody has detached is named by an Erase, which no statement finds",
+			],
+		],
+		"A lightweight `DELETE` of somebody's": [
+			[
+				beside("clickhouse"),
+				"rows that somebody's DELETE has marked are found, said and loaded again, and are in the files until the mask is applied",
+			],
+		],
+		"A projection or a column that is computed": [
+			[
+				beside("clickhouse"),
+				"beside a projection and computed columns, Runs and an Erase go on, and these say what the rows say",
 			],
 		],
 		"A view, or a materialized view with `REFRESH EVERY`": [
@@ -233,6 +279,13 @@ const rows: Record<string, Record<string, Tests>> = {
 			[
 				beside("duckdb"),
 				"a UNIQUE index refuses a day that is loaded again, the advice is to drop it, and no id is quoted",
+				"a rebuild is refused by indexes and constraints, which a new table would lack",
+			],
+		],
+		"A foreign key that refers to the table": [
+			[
+				beside("duckdb"),
+				"a foreign key that refers to rows keeps them from a reload and an Erase, and a new day comes",
 			],
 		],
 		"A `UNIQUE` index or constraint": [
@@ -244,6 +297,11 @@ const rows: Record<string, Record<string, Tests>> = {
 		],
 		"`NOT NULL` or a `CHECK`": [
 			[refused, "NOT NULL", "a CHECK"],
+			[
+				beside("duckdb"),
+				"a rebuild is refused by indexes and constraints, which a new table would lack",
+				"an Erase that blanks rows ends with an error where a CHECK refuses blank ones",
+			],
 			[
 				erased,
 				"a row that can't be blank goes as a whole, and the Run says so",

@@ -1,7 +1,10 @@
 // On a laptop nothing proves this: it is ClickHouse's alone, and `make test` loads DuckDB and Postgres.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LoadInput, TableColumn } from "../../packages/contracts/job.ts";
-import type { Manifest } from "../../packages/contracts/manifest.ts";
+import type {
+	Manifest,
+	ManifestErasure,
+} from "../../packages/contracts/manifest.ts";
 import { clickHouseFixture } from "../support/fixtures/data-plane/clickhouse-fixture.ts";
 import { later } from "../support/fixtures/data-plane/conforming-days.ts";
 import { columns } from "../support/fixtures/data-plane/load-fixture.ts";
@@ -196,5 +199,78 @@ test.skipIf(!isHere)(
 		expect(
 			await rows("SELECT toString(doc) FROM orders ORDER BY event_id"),
 		).toEqual([[null], ['{"a":{"b":3},"c":{"d":4}}']]);
+	},
+);
+
+const erasing = (what: Partial<ManifestErasure>) => ({
+	asked: { extent: "Chosen" as const },
+	erasures: {
+		asked: 1,
+		others: [{ mode: "RemoveRow" as const, before: "2026-03-02", ...what }],
+	},
+});
+
+test.skipIf(!isHere)(
+	"rows that somebody's DELETE has marked are found, said and loaded again, and are in the files until the mask is applied",
+	async () => {
+		const { loaded, dayOf, rows, ids } = await sceneOf();
+		const days = await dayOf({ a: [1, 2] });
+		await loaded(days);
+		const remove = "DELETE FROM orders WHERE event_id = 'a1'";
+		await rows(remove);
+		expect(await loaded(days, { adds: true })).toMatchObject({
+			repairedDates: [day],
+		});
+		expect(await ids()).toEqual(["a1", "a2"]);
+		await rows(remove);
+		const inFiles = async () =>
+			(
+				await rows(
+					"SELECT event_id FROM orders ORDER BY 1 SETTINGS apply_deleted_mask = 0",
+				)
+			).flat();
+		expect(await inFiles()).toEqual(["a1", "a2"]);
+		await rows(
+			"ALTER TABLE orders APPLY DELETED MASK SETTINGS mutations_sync = 2",
+		);
+		expect(await inFiles()).toEqual(["a2"]);
+	},
+);
+
+test.skipIf(!isHere)(
+	"beside a projection and computed columns, Runs and an Erase go on, and these say what the rows say",
+	async () => {
+		const { loaded, dayOf, manifest, rows } = await sceneOf();
+		const days = await dayOf({ a: [1, 2] });
+		await loaded(days);
+		for (const sql of [
+			"ALTER TABLE orders ADD COLUMN size UInt64 MATERIALIZED length(body), ADD COLUMN upper String DEFAULT upper(body), ADD COLUMN lower String ALIAS lower(body)",
+			"ALTER TABLE orders ADD PROJECTION counts (SELECT event_id, sum(size) GROUP BY event_id)",
+			"ALTER TABLE orders MATERIALIZE PROJECTION counts SETTINGS mutations_sync = 2",
+		])
+			await rows(sql);
+		const same = await loaded(days, { adds: true });
+		expect(same).toMatchObject({ unchangedDates: 1 });
+		await loaded(await dayOf({ a: [1, 2, 3] }));
+		const none = await manifest({ "2026-03-03": [] });
+		const blank = { mode: "BlankBody" as const, eventIDs: ["a1"] };
+		await loaded({ ...none, ...erasing(blank) });
+		await loaded({ ...none, ...erasing({ eventIDs: ["a2"] }) });
+		expect(
+			await rows(
+				"SELECT event_id, body, sum(size), any(upper), any(lower) FROM orders GROUP BY 1, 2 ORDER BY 1",
+			),
+		).toEqual([
+			["a1", "null", 4, "", "null"],
+			["a3", "{}", 2, "{}", "{}"],
+		]);
+		expect(
+			await rows(
+				"SELECT event_id, sum(size) FROM orders GROUP BY event_id ORDER BY 1 SETTINGS force_optimize_projection = 1",
+			),
+		).toEqual([
+			["a1", 4],
+			["a3", 2],
+		]);
 	},
 );

@@ -1,5 +1,6 @@
 // On a laptop nothing proves this: what an index of a person's does is DuckDB's own, and make test loads files without one.
 import { expect, test } from "vitest";
+import type { ManifestErasure } from "../../packages/contracts/manifest.ts";
 import { later } from "../support/fixtures/data-plane/conforming-days.ts";
 import {
 	columns,
@@ -95,4 +96,90 @@ test("a full reload keeps the table with its indexes, defaults, constraints and 
 	expect(JSON.stringify(before)).toMatch(/mine.*/i);
 	await reloaded(4);
 	expect(await facts()).toEqual(before);
+});
+
+const erasing = (what: Partial<ManifestErasure>) => ({
+	asked: { extent: "Chosen" as const },
+	erasures: {
+		asked: 1,
+		others: [{ mode: "RemoveRow" as const, before: "2026-03-02", ...what }],
+	},
+});
+const made = (more = "") =>
+	`CREATE TABLE orders (event_id VARCHAR${more}, timestamp TIMESTAMPTZ, body VARCHAR, date DATE)`;
+
+test("a rebuild is refused by indexes and constraints, which a new table would lack", async () => {
+	const { manifest, load, change, rows } = await loadFixture();
+	await change(
+		made().replace("body VARCHAR", "body VARCHAR CHECK (body <> 'x')"),
+	);
+	const days = await manifest({ [day]: [eventsOf(day, 3, "a")] });
+	expect((await load(later(days))).exitCode).toBe(0);
+	await change("CREATE INDEX mine ON orders (event_id)");
+	const table = {
+		name: "orders",
+		description: "",
+		columns: columns.map((column) =>
+			column.from === "EventID" ? { ...column, from: "Timestamp" } : column,
+		) as typeof columns,
+	};
+	const rebuilt = () => load(later(days), { input: { rebuild: true, table } });
+	expect((await rebuilt()).result).toMatchObject({
+		error: {
+			code: "TableInUse",
+			message: expect.stringMatching(
+				/can't keep its CHECK \(body\), index mine\./,
+			),
+		},
+	});
+	expect(await rows("SELECT count(*) FROM orders")).toEqual([["3"]]);
+	await change("DROP INDEX mine");
+	expect((await rebuilt()).result).toMatchObject({
+		error: { message: expect.stringContaining("its CHECK (body).") },
+	});
+});
+
+test("a foreign key that refers to rows keeps them from a reload and an Erase, and a new day comes", async () => {
+	const { manifest, load, change, rows } = await loadFixture();
+	await change(made(" PRIMARY KEY"));
+	const days = await manifest({ [day]: [eventsOf(day, 3, "a")] });
+	expect((await load(later(days))).exitCode).toBe(0);
+	await change(
+		`CREATE TABLE notes (event_id VARCHAR REFERENCES orders (event_id)); INSERT INTO notes VALUES ('${day}-a-1')`,
+	);
+	const next = await manifest({
+		"2026-03-02": [eventsOf("2026-03-02", 1, "a")],
+	});
+	expect((await load(later(next))).exitCode).toBe(0);
+	const none = await manifest({ "2026-03-03": [] });
+	const erasure = (index: number) =>
+		later({ ...none, ...erasing({ eventIDs: [`${day}-a-${index}`] }) });
+	for (const run of [later(days), erasure(1)])
+		expect((await load(run)).result).toMatchObject({
+			error: {
+				code: "RowsRefused",
+				message: expect.stringContaining('by constraint "foreign key"'),
+			},
+		});
+	expect(await rows("SELECT * FROM notes")).toEqual([[`${day}-a-1`]]);
+	expect(await rows("SELECT count(*) FROM orders")).toEqual([["4"]]);
+});
+
+test("an Erase that blanks rows ends with an error where a CHECK refuses blank ones", async () => {
+	const { manifest, load, change } = await loadFixture();
+	await change(
+		made().replace("body VARCHAR", "body VARCHAR CHECK (length(body) > 5)"),
+	);
+	const days = await manifest({ [day]: [eventsOf(day, 3, "a")] });
+	expect((await load(later(days))).exitCode).toBe(0);
+	const none = await manifest({ "2026-03-03": [] });
+	const what = { mode: "BlankBody" as const, eventIDs: [`${day}-a-1`] };
+	expect(
+		(await load(later({ ...none, ...erasing(what) }))).result,
+	).toMatchObject({
+		error: {
+			code: "RowsRefused",
+			message: expect.stringContaining('"CHECK" in table "orders"'),
+		},
+	});
 });

@@ -390,12 +390,16 @@ test("a table that somebody has attached to a bigger one is loaded, and an Erase
 });
 
 test.each(["", " CONCURRENTLY, which waits for a reader"])(
-	"a partition that somebody has detached%s is named by an Erase, and nothing else of the schema is",
+	"an Erase reaches a partition that somebody has detached%s, and names one of an early build, and nothing else of the schema",
 	async (how) => {
 		const scene = await sceneOf();
 		const { sql, loaded, daysOf, manifest, reader, database } = scene;
 		await loaded(await daysOf(2));
 		await loaded(await manifest({ [second!]: [eventsOf(second!, 2, "a")] }));
+		const [[mark] = []] = await sql(
+			"SELECT obj_description('webhooks.orders_p20260301'::regclass)",
+		);
+		expect(mark).toContain("A day of table orders\n");
 		// One of another table, and one that somebody has made by hand.
 		await sql(
 			`CREATE TABLE webhooks.others_p20260301 (LIKE webhooks.orders); CREATE TABLE webhooks.orders_p20260401 (note text)`,
@@ -421,10 +425,24 @@ test.each(["", " CONCURRENTLY, which waits for a reader"])(
 			);
 			await client.query("COMMIT");
 		}
+		// Of an early build, whose partitions have no mark.
+		await sql("COMMENT ON TABLE webhooks.orders_p20260301 IS 'Mine.'");
 		expect(await erasing(scene)).toMatchObject({
+			erasedRows: 1,
 			warning:
 				"What was detached from table orders can't be erased: orders_p20260301. Drop it, or attach it and erase again.",
 		});
-		expect(await sql("SELECT count(*) FROM webhooks.orders")).toEqual([["1"]]);
+		const rows = () =>
+			sql(
+				"SELECT (SELECT count(*) FROM webhooks.orders), (SELECT count(*) FROM webhooks.orders_p20260301)",
+			);
+		expect(await rows()).toEqual([["1", "2"]]);
+		await sql(
+			`DO $$ BEGIN EXECUTE format('COMMENT ON TABLE webhooks.orders_p20260301 IS %L', '${mark}'); END $$`,
+		);
+		const erased = await erasing(scene);
+		expect(erased).toMatchObject({ erasedRows: 1 });
+		expect(erased).not.toHaveProperty("warning");
+		expect(await rows()).toEqual([["1", "1"]]);
 	},
 );

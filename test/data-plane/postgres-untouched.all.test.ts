@@ -1,4 +1,5 @@
 // In make test: test/data-plane/warehouses/postgres.laptop.test.ts
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import { postgresBeside } from "../support/fixtures/data-plane/postgres-beside.ts";
@@ -13,12 +14,14 @@ const [first, second] = ["2026-03-01", "2026-03-02"] as const;
 async function sceneOf() {
 	const scene = await postgresBeside(server());
 	const { daysOf, loaded, load, sql } = scene;
-	await loaded(await daysOf({ [first]: 3, [second]: 3 }));
+	const days = await daysOf({ [first]: 3, [second]: 3 });
+	await loaded(days);
 	const ids = async () =>
 		(await sql("SELECT event_id FROM webhooks.orders ORDER BY 1")).flat();
 	const all = await ids();
 	return {
 		...scene,
+		days,
 		ids,
 		all,
 		/** A Run that ends with an error and leaves the rows as they were. */
@@ -34,6 +37,12 @@ async function sceneOf() {
 const trigger = (when: string, does: string) =>
 	`CREATE FUNCTION webhooks.guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${does} END $$;
 	CREATE TRIGGER guard ${when} ON webhooks.orders FOR EACH ROW EXECUTE FUNCTION webhooks.guard()`;
+
+/** One that runs at COMMIT. */
+const deferred = (when: string, does: string) =>
+	trigger(when, does)
+		.replace("CREATE TRIGGER", "CREATE CONSTRAINT TRIGGER")
+		.replace("FOR EACH ROW", "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW");
 
 const one = { eventIDs: [`${first}-a-1`] };
 
@@ -89,6 +98,24 @@ test.each([
 			"INSERT INTO webhooks.orders SELECT OLD.*; RETURN NULL;",
 		),
 		"RemoveRow",
+		"trigger guard",
+	],
+	[
+		"a trigger that puts it back when all else is done",
+		deferred(
+			"AFTER DELETE",
+			"INSERT INTO webhooks.orders SELECT OLD.*; RETURN NULL;",
+		),
+		"RemoveRow",
+		"trigger guard",
+	],
+	[
+		"a trigger that puts its body back when all else is done",
+		deferred(
+			"AFTER UPDATE",
+			"IF pg_trigger_depth() = 1 THEN UPDATE webhooks.orders SET body = OLD.body WHERE event_id = OLD.event_id; END IF; RETURN NULL;",
+		),
+		"BlankBody",
 		"trigger guard",
 	],
 	[
@@ -177,6 +204,14 @@ test("a Run goes on beside rules of the table", async () => {
 test.each([
 	["keeps the old rows", trigger("BEFORE DELETE", "RETURN NULL;"), "3 of 3"],
 	[
+		"puts them back when all else is done",
+		deferred(
+			"AFTER DELETE",
+			"INSERT INTO webhooks.orders SELECT OLD.*; RETURN NULL;",
+		),
+		"3 of 3",
+	],
+	[
 		"puts one back",
 		trigger(
 			"AFTER DELETE",
@@ -222,6 +257,54 @@ test("a Run whose rows a trigger leaves out ends with an error, also where it on
 	expect(await refused(await daysOf({ "2026-03-03": 2 }, "b"))).toMatchObject(
 		error,
 	);
+});
+
+test.each([
+	["", trigger],
+	[" when all else is done", deferred],
+])(
+	"a Run that adds rows ends with an error if a trigger deletes them%s",
+	async (_, made) => {
+		const { days, daysOf, refused, load, sql, all } = await sceneOf();
+		await sql(
+			`GRANT ALL ON ALL TABLES IN SCHEMA webhooks TO PUBLIC; ${made("AFTER INSERT", "DELETE FROM webhooks.orders WHERE event_id = NEW.event_id; RETURN NULL;")}`,
+		);
+		const [day, ...others] = days.dates;
+		const [{ objects } = { objects: [] }] = (await daysOf({ [first]: 2 }, "b"))
+			.dates;
+		const more = { ...day!, rows: 5, objects: [...day!.objects, ...objects] };
+		const both = { ...days, run: randomUUID(), dates: [more, ...others] };
+		const adding = { adds: true as const };
+		expect(await refused(both, adding)).toMatchObject({
+			code: "RowsUntouched",
+			message: expect.stringMatching(
+				/2 of 2 rows of table .* weren't inserted, as trigger guard may have it/,
+			),
+		});
+		await sql("ALTER TABLE webhooks.orders DISABLE TRIGGER guard");
+		const { result } = await load(both, { input: adding });
+		expect(result).toMatchObject({ addedRows: 2 });
+		expect(await sql("SELECT count(*) FROM webhooks.orders")).toEqual([
+			[String(all.length + 2)],
+		]);
+	},
+);
+
+test("a rule on a day's partition that leaves a row out ends the Run with an error that names it", async () => {
+	const { daysOf, refused, loaded, sql, ids } = await sceneOf();
+	await sql(
+		"CREATE RULE guard AS ON INSERT TO webhooks.orders_p20260301 DO INSTEAD NOTHING",
+	);
+	const more = await daysOf({ [first]: 5 });
+	expect(await refused(more)).toMatchObject({
+		code: "RowsUntouched",
+		message: expect.stringMatching(
+			/2 of 2 rows of table .* weren't inserted, as rule guard may have it/,
+		),
+	});
+	await sql("DROP RULE guard ON webhooks.orders_p20260301");
+	await loaded(await daysOf({ [first]: 5, [second]: 3 }));
+	expect(await ids()).toHaveLength(8);
 });
 
 test("a Run that empties a day ends with an error if a policy on its partition may hide rows", async () => {

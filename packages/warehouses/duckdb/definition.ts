@@ -25,6 +25,10 @@ export const duckDBErrors = {
 	RowsNotUnique: permanent(
 		"The table is unchanged. Drop the UNIQUE index or constraint, and make one that isn't unique: DuckDB checks it against rows that the same transaction has deleted, so it refuses a day that is loaded again.",
 	),
+	TableInUse: permanent(
+		"The table is unchanged. Drop what the message names, start a Run, and make it again.",
+		"Drop what the message names.",
+	),
 	PathOutsideVolume: permanent(
 		"Set the Destination's spec.duckDB.path to a file inside the volume.",
 	),

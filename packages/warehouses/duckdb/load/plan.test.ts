@@ -78,7 +78,7 @@ function plan(
 }
 
 function tableOf(columns: ExistingColumn[], comment: TableComment) {
-	return { columns, comment, isEmpty: false, isView: false };
+	return { columns, comment, isEmpty: false, isView: false, guards: [] };
 }
 
 /** Without the comments and the record, which every such load writes, and without DuckDB's setting. */

@@ -14,6 +14,7 @@ import {
 	valuesOfJson,
 	writeComment,
 } from "../../load/columns.ts";
+import { JobFailure } from "../../load/failure.ts";
 import { latestSql, viewChange, viewMarkIn } from "../../load/latest-view.ts";
 import type { HeldDate, LoadDay } from "../../load/load-day.ts";
 import {
@@ -26,6 +27,7 @@ import {
 	type WantedColumn,
 } from "../../load/table-plan.ts";
 import { requireSameRows } from "../../load/warehouse.ts";
+import { duckDBErrors } from "../definition.ts";
 import { sliceBytes, slicesOf } from "./large-rows.ts";
 import { digestSql, type RecordChange, recordChange } from "./load-record.ts";
 
@@ -93,6 +95,8 @@ export interface DuckDBTable extends CommentedTable {
 	isEmpty: boolean;
 	/** It has columns, but holds no rows of its own. */
 	isView: boolean;
+	/** What people have given to it that a new table in its place wouldn't have: indexes and constraints. */
+	guards: string[];
 }
 
 /**
@@ -101,7 +105,7 @@ export interface DuckDBTable extends CommentedTable {
  * @param held What the table holds of the days; see known-dates.ts.
  * @param existing undefined when there is no table.
  * @param isStaged Whether one transaction can't hold the rows; see staged-table.ts.
- * Throws {@link JobFailure} for what {@link useOf} refuses, and TableIncomplete if the table would lack days afterwards;
+ * Throws {@link JobFailure} for what {@link useOf} refuses, TableInUse for what a new table couldn't keep, and TableIncomplete if the table would lack days afterwards;
  * {@link TableChanged} if rows that a day keeps aren't what they were.
  */
 export function planLoad(
@@ -118,6 +122,13 @@ export function planLoad(
 	const isKept =
 		existing && !isNew && fits(existing.columns, wantedColumns(columns));
 	const replaces = plan.replaces && !isKept;
+	if (replaces && existing && existing.guards.length > 0)
+		throw new JobFailure(
+			"TableInUse",
+			`A new table would take the place of table ${name}, and can't keep its ${existing.guards.join(", ")}`,
+			{},
+			duckDBErrors,
+		);
 	requireSameRows(name, days, plan.kept && held);
 	const comment: LoadStep = { do: "Comment", text: plan.after };
 	const comments = replaces

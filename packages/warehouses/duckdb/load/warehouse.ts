@@ -196,27 +196,29 @@ async function existingTable(
 	table: string,
 	session: Session,
 ): Promise<DuckDBTable | undefined> {
+	const isTable = `database_name = current_database() AND schema_name = current_schema() AND lower(table_name) = lower(${quoteText(table)})`;
 	const columns = await session.rows<{
 		name: string;
 		type: string;
 		comment: string | null;
 	}>(
-		`SELECT column_name AS name, data_type AS type, comment FROM duckdb_columns()` +
-			` WHERE database_name = current_database() AND schema_name = current_schema()` +
-			` AND lower(table_name) = lower(${quoteText(table)}) ORDER BY column_index`,
+		`SELECT column_name AS name, data_type AS type, comment FROM duckdb_columns() WHERE ${isTable} ORDER BY column_index`,
 	);
 	if (columns.length === 0) return undefined;
 	// A view has no row here.
 	const [found] = await session.rows<{ comment: string | null }>(
-		`SELECT comment FROM duckdb_tables() WHERE database_name = current_database()` +
-			` AND schema_name = current_schema() AND lower(table_name) = lower(${quoteText(table)})`,
+		`SELECT comment FROM duckdb_tables() WHERE ${isTable}`,
 	);
 	const isView = found === undefined;
+	const guards = await session.rows<{ what: string }>(
+		`SELECT 'index ' || index_name AS what FROM duckdb_indexes() WHERE ${isTable} UNION ALL SELECT constraint_type || ' (' || array_to_string(constraint_column_names, ', ') || ')' FROM duckdb_constraints() WHERE ${isTable} ORDER BY 1 LIMIT 10`,
+	);
 	return {
 		columns,
 		comment: readComment(found?.comment ?? ""),
 		isEmpty: !isView && (await isEmpty(table, session)),
 		isView,
+		guards: guards.map(({ what }) => what),
 	};
 }
 

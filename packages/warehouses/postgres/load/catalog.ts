@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { addDays, type UtcDate } from "../../../contracts/utc-date.ts";
 import { quoteName } from "../../../duckdb/quoting.ts";
 import { readComment } from "../../load/columns.ts";
+import { sourceKeyOf, type TableMark } from "../../load/table-mark.ts";
 import type { CommentedTable, ExistingColumn } from "../../load/table-plan.ts";
 import type { MarkedTable } from "../../load/warehouse.ts";
 import type { Transaction } from "./database.ts";
@@ -94,7 +96,28 @@ export async function findTable(
 	};
 }
 
-/** The tables of a schema that have a comment, also those that somebody has made partitions of others, with the columns whose values Postgres doesn't make itself. */
+/**
+ * What the comment of a partition says beside its words. Once somebody has detached it, it is a table of the Pipeline's that no Run loads.
+ */
+export interface PartitionMark extends Pick<TableMark, "pipeline"> {
+	sourceKey: string | undefined;
+	/** The table's name when the mark was written. */
+	partitionOf: string;
+}
+
+export function partitionMark(of: TableMark, table: string): PartitionMark {
+	const { pipeline } = of;
+	return {
+		...(pipeline !== undefined && { pipeline }),
+		sourceKey: sourceKeyOf(of),
+		partitionOf: table,
+	};
+}
+
+/**
+ * The tables of a schema that have a comment, also those that somebody has made partitions of others, with the columns whose values
+ * Postgres doesn't make itself.
+ */
 export async function commentedTables(
 	transaction: Transaction,
 	schema: string,
@@ -107,6 +130,7 @@ export async function commentedTables(
 		`SELECT c.oid::text AS oid, c.relname::text AS name, obj_description(c.oid, 'pg_class') AS comment
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND obj_description(c.oid, 'pg_class') IS NOT NULL
+			AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid AND NOT inhdetachpending AND obj_description(inhparent, 'pg_class') LIKE '%\ntidemill: {%')
 		ORDER BY c.relname`,
 		[schema],
 	);
@@ -132,8 +156,8 @@ export async function commentedTables(
 }
 
 /**
- * Tables that were partitions of a day by name and columns, and partitions that are being detached: statements about the table don't
- * find them.
+ * What an Erase doesn't reach of what was detached: tables that were partitions of a day by name and columns, partitions that are being
+ * detached, both without a mark, and those that have one in another schema.
  */
 export async function detachedPartitions(
 	transaction: Transaction,
@@ -143,22 +167,37 @@ export async function detachedPartitions(
 	const names = (of: string) =>
 		`(SELECT array_agg(attname) FROM pg_attribute WHERE attrelid = ${of} AND attnum > 0 AND NOT attisdropped)`;
 	const parent = "$2::text::regclass";
+	const marked = await transaction.rows<{
+		name: string;
+		comment: string;
+		parents: string;
+	}>(
+		`SELECT format('%I.%I', n.nspname, c.relname) AS name, obj_description(c.oid, 'pg_class') AS comment, obj_description(${parent}, 'pg_class') AS parents
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND i.inhparent = ${parent}
+		WHERE n.nspname <> $1 AND c.relkind IN ('r', 'p') AND i.inhrelid IS NULL AND obj_description(c.oid, 'pg_class') LIKE '%"partitionOf":%' ORDER BY 1`,
+		[schema, nameOf(schema, table)],
+	);
+	const elsewhere = marked.filter(({ comment, parents }) => {
+		const { mark: of } = readComment(parents);
+		const { mark } = readComment<PartitionMark>(comment);
+		return of && isDeepStrictEqual(mark, partitionMark(of, table));
+	});
 	const found = await transaction.rows<{ name: string; isPending: boolean }>(
 		`SELECT c.relname::text AS name, i.inhrelid IS NOT NULL AS "isPending"
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
 		WHERE n.nspname = $1 AND (i.inhparent = ${parent} AND i.inhdetachpending
 			OR i.inhrelid IS NULL AND c.relkind IN ('r', 'p') AND ${names("c.oid")} <@ ${names(parent)})
+			AND coalesce(obj_description(c.oid, 'pg_class'), '') NOT LIKE '%"partitionOf":%'
 		ORDER BY c.relname`,
 		[schema, nameOf(schema, table)],
 	);
-	return found
-		.filter(({ name, isPending }) => {
-			const [, year, month, day, end = ""] =
-				/_p(\d{4})(\d\d)(\d\d)(_[0-9a-f]{8})?$/.exec(name) ?? [];
-			const own = partitionName(table, `${year}-${month}-${day}`);
-			return isPending || name === (end ? fitting(own, end) : own);
-		})
-		.map(({ name }) => name);
+	const unmarked = found.filter(({ name, isPending }) => {
+		const [, year, month, day, end = ""] =
+			/_p(\d{4})(\d\d)(\d\d)(_[0-9a-f]{8})?$/.exec(name) ?? [];
+		const own = partitionName(table, `${year}-${month}-${day}`);
+		return isPending || name === (end ? fitting(own, end) : own);
+	});
+	return [...unmarked, ...elsewhere].map(({ name }) => name);
 }
 
 function partitionName(table: string, date: UtcDate): string {
@@ -182,6 +221,8 @@ export interface Partition {
 	oid: string;
 	/** With its schema, for SQL. */
 	name: string;
+	/** For SQL, if tables may inherit from it, whose rows are none of its own. */
+	rowsOf?: string;
 }
 
 export async function partitionOf(

@@ -81,6 +81,10 @@ export class PostgresView {
 			select(input, shown, "table"),
 			isReplaced,
 		);
+		if (change && found?.owner) {
+			this.words = `View ${found.name} stays as it is, since ${found.owner} owns it: give it to the user that loads table ${table}, or drop it`;
+			return;
+		}
 		this.words = rewrittenWords(change);
 		const users = found?.users ?? [];
 		const stays = change?.do === "Drop" && users.length > 0;
@@ -129,7 +133,7 @@ export class PostgresView {
 			return;
 		}
 		const { oid } = this;
-		const { columns = [], users = [] } = this.#found ?? {};
+		const { columns = [], users = [], settings } = this.#found ?? {};
 		const isKept =
 			users.length > 0 ||
 			columns.every((column) => this.#wanted.some(isLike(column)));
@@ -141,7 +145,7 @@ export class PostgresView {
 			await this.#transaction.run(`DROP VIEW ${view}`);
 		}
 		await this.#transaction.run(
-			`CREATE OR REPLACE VIEW ${view} AS ${this.#select(nameOf(this.#schema, table))}`,
+			`CREATE OR REPLACE VIEW ${view}${settings ? ` WITH (${settings})` : ""} AS ${this.#select(nameOf(this.#schema, table))}`,
 		);
 		if (oid && !isKept)
 			rights.unshift(...(await revokesOf(this.#transaction, view)));
@@ -218,6 +222,10 @@ const usersSql = `ARRAY(SELECT DISTINCT regexp_replace(pg_describe_object(d.clas
 interface FoundPostgresView extends FoundView {
 	oid: string;
 	name: string;
+	/** Such as security_invoker=true, without which it might show rows that its readers mustn't see. */
+	settings: string | null;
+	/** Null if the loader may change it. */
+	owner: string | null;
 	columns: { name: string; type: string }[];
 	/** What depends on it, in words. */
 	users: string[];
@@ -233,7 +241,7 @@ async function findView(
 	table: string | undefined,
 ): Promise<FoundPostgresView | undefined> {
 	const [found] = await transaction.rows<
-		Pick<FoundPostgresView, "oid" | "columns" | "users" | "definition"> & {
+		Omit<FoundPostgresView, "name" | "kind" | "mark" | "isAsMade"> & {
 			kind: string;
 			comment: string | null;
 			reads: boolean;
@@ -241,6 +249,7 @@ async function findView(
 		}
 	>(
 		`SELECT c.oid::text AS oid, c.relkind::text AS kind, obj_description(c.oid, 'pg_class') AS comment, ${madeSql} AS made,
+			array_to_string(c.reloptions, ', ') AS settings, CASE WHEN NOT pg_has_role(c.relowner, 'USAGE') THEN c.relowner::regrole::text END AS owner,
 			EXISTS (SELECT 1 FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid WHERE d.classid = 'pg_rewrite'::regclass
 				AND d.refclassid = 'pg_class'::regclass AND r.ev_class = c.oid AND d.refobjid = $3::oid) AS reads,
 			${usersSql} AS users, CASE c.relkind WHEN 'v' THEN pg_get_viewdef(c.oid) END AS definition,

@@ -1,5 +1,12 @@
+import { isDeepStrictEqual } from "node:util";
 import { quoteName } from "../../../duckdb/quoting.ts";
-import type { Partition } from "./catalog.ts";
+import { readComment, writeComment } from "../../load/columns.ts";
+import {
+	literal,
+	type Partition,
+	type PartitionMark,
+	partitionMark,
+} from "./catalog.ts";
 import type { Database, Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { lockAlone } from "./swap.ts";
@@ -10,7 +17,8 @@ import { lockAlone } from "./swap.ts";
  * - the parent's replica identity, or a publication refuses each UPDATE and DELETE;
  * - row security where the parent has it, without its policies: who may read the partition by itself sees no row. Never FORCE, by which
  *   the server refuses COPY to the owner, too;
- * - the numbers of identity columns, which partitions inherit from Postgres 17 on.
+ * - the numbers of identity columns, which partitions inherit from Postgres 17 on;
+ * - a comment that says whose they are.
  *
  * What they have already costs one question. Partitions of other roles stay as they are.
  * @param partition all of the parent's if it is left out.
@@ -44,6 +52,34 @@ export async function guardPartition(
 	for (const { name, sql } of found) {
 		await lockAlone(transaction, name);
 		await transaction.run(sql);
+	}
+	await markPartitions(transaction, parent, oid);
+}
+
+/** Says in partitions' comments whose they are, so that an Erase finds them once somebody has detached them, under whatever name. */
+async function markPartitions(
+	transaction: Transaction,
+	parent: string,
+	partition: string,
+): Promise<void> {
+	const found = await transaction.rows<{
+		name: string;
+		comment: string | null;
+		table: string;
+		parents: string | null;
+	}>(
+		`SELECT c.oid::regclass::text AS name, obj_description(c.oid, 'pg_class') AS comment, p.relname::text AS table, obj_description(p.oid, 'pg_class') AS parents
+		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
+		WHERE i.inhparent = $1::oid AND NOT i.inhdetachpending AND $2::oid IN (i.inhparent, i.inhrelid) AND pg_has_role(c.relowner, 'USAGE')`,
+		[parent, partition],
+	);
+	for (const { name, comment, table, parents } of found) {
+		const of = readComment(parents ?? "").mark;
+		const { words, mark } = readComment<PartitionMark>(comment ?? "");
+		const wanted = of && partitionMark(of, table);
+		if (!wanted || isDeepStrictEqual(mark, wanted)) continue;
+		const text = writeComment(words || `A day of table ${table}`, wanted);
+		await transaction.run(`COMMENT ON TABLE ${name} IS ${literal(text)}`);
 	}
 }
 

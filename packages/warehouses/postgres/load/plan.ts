@@ -89,7 +89,11 @@ function requireNames({ table: { name, columns, latest } }: LoadInput): void {
 
 export const postgresTables: TableType<PostgresTable> = {
 	found: (existing, input, manifest) => ({
-		mark: existing.otherKind === undefined ? existing.comment.mark : undefined,
+		mark:
+			existing.otherKind === undefined &&
+			!("partitionOf" in (existing.comment.mark ?? {}))
+				? existing.comment.mark
+				: undefined,
 		otherKind: existing.otherKind,
 		isEmpty: existing.isEmpty,
 		incompatibility: incompatibilityOf(existing, input, manifest),

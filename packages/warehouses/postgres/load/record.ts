@@ -194,7 +194,7 @@ export async function rowsOfTable(
 		>(
 			`SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds, ${changesSql("c.oid")} AS changes
 			FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-			WHERE i.inhparent = $1 AND NOT i.inhdetachpending`,
+			WHERE i.inhparent = $1 AND c.relispartition AND NOT i.inhdetachpending`,
 			[existing!.oid],
 		)
 	).map(({ bounds, ...partition }) => ({ ...partition, date: dayOf(bounds) }));
@@ -206,7 +206,9 @@ export async function rowsOfTable(
 	);
 	const loaded = new Set(days.map(({ date }) => date));
 	const uncounted =
-		existing!.partitionKey === undefined ? [nameOf(schema, table)] : [];
+		existing!.partitionKey === undefined
+			? [`ONLY ${nameOf(schema, table)}`]
+			: [];
 	let all = 0;
 	for (const { date, name, changes } of partitions) {
 		const entries = date ? loads.get(date) : undefined;

@@ -51,18 +51,19 @@ export async function replaceRows(
 	wanted: WantedRows,
 ): Promise<FormerRows> {
 	const { relation, columns, mayStay, fill } = wanted;
+	const { rowsOf = relation.name } = relation;
 	const [found] = await transaction.rows<{
 		isHeld: boolean;
 		isWatched: boolean;
 		isHidden: boolean;
-		hasTrigger: boolean;
+		mayInterfere: boolean;
 	}>(
-		`SELECT EXISTS (SELECT FROM ${relation.name}) AS "isHeld", row_security_active($1::oid) AS "isHidden",
-			count(*) > 0 AS "isWatched", count(*) FILTER (WHERE NOT tgisinternal) > 0 AS "hasTrigger"
+		`SELECT EXISTS (SELECT FROM ${rowsOf}) AS "isHeld", row_security_active($1::oid) AS "isHidden", count(*) > 0 AS "isWatched",
+			count(*) FILTER (WHERE NOT tgisinternal) > 0 OR EXISTS (SELECT FROM pg_rewrite WHERE ev_class = $1) AS "mayInterfere"
 		FROM pg_trigger WHERE tgrelid IN (SELECT $1::oid UNION SELECT relid FROM pg_partition_tree($1::oid))`,
 		[relation.oid],
 	);
-	const { isHeld, isWatched, isHidden, hasTrigger } = found!;
+	const { isHeld, isWatched, isHidden, mayInterfere } = found!;
 	if (
 		fill &&
 		isHeld &&
@@ -72,8 +73,8 @@ export async function replaceRows(
 		!isHidden &&
 		comparedOf(columns).length > 0
 	)
-		return changeRows(transaction, wanted, fill, hasTrigger);
-	if (isHeld) await transaction.run(`DELETE FROM ${relation.name}`);
+		return changeRows(transaction, wanted, fill, mayInterfere);
+	if (isHeld) await transaction.run(`DELETE FROM ${rowsOf}`);
 	const rows = (await fill?.(relation.name)) ?? 0;
 	await requireReplaced(transaction, relation, rows);
 	return { died: isHeld, xids: [] };
@@ -83,13 +84,13 @@ async function changeRows(
 	transaction: Transaction,
 	wanted: WantedRows,
 	fill: Fill,
-	hasTrigger: boolean,
+	mayInterfere: boolean,
 ): Promise<FormerRows> {
 	const { schema, table, relation, columns } = wanted;
 	const own = `_tidemill_${randomUUID().slice(0, 13)}`;
 	const stage = nameOf(schema, own);
 	const pairs = nameOf(schema, `${own}_p`);
-	const { name } = relation;
+	const { name, rowsOf = name } = relation;
 	const names = columns.map(({ name }) => quoteName(name));
 	await transaction.run(
 		`CREATE UNLOGGED TABLE ${stage} AS SELECT ${names.join(", ")} FROM ${name} WITH NO DATA`,
@@ -110,7 +111,7 @@ async function changeRows(
 	await transaction.run("SET LOCAL jit = off");
 	const hash = hashOf(wanted);
 	const [before, after] = [
-		await sumOf(transaction, name, hash),
+		await sumOf(transaction, rowsOf, hash),
 		await sumOf(transaction, stage, hash),
 	];
 	if (before.rows === after.rows && before.sum === after.sum) {
@@ -119,7 +120,7 @@ async function changeRows(
 	}
 	const id = columns.find(({ from }) => from === "EventID")?.name;
 	const compare = (by: Comparison) =>
-		findPairs(transaction, { name, stage, pairs }, by);
+		findPairs(transaction, { rowsOf, stage, pairs }, by);
 	let found = id === undefined ? undefined : await compare(byId(id, hash));
 	if (found?.old !== before.rows || found.new !== after.rows) {
 		if (found) await transaction.run(`DROP TABLE ${pairs}`);
@@ -150,12 +151,12 @@ async function changeRows(
 		[
 			"DELETE",
 			gone + moved,
-			`DELETE FROM ${name} o USING ${pairs} d WHERE ${goes}${isOld}`,
+			`DELETE FROM ${rowsOf} o USING ${pairs} d WHERE ${goes}${isOld}`,
 		],
 		[
 			"UPDATE",
 			changed - moved,
-			`UPDATE ${name} o SET ${values.join(", ")} FROM ${both} WHERE ${isOld}`,
+			`UPDATE ${rowsOf} o SET ${values.join(", ")} FROM ${both} WHERE ${isOld}`,
 		],
 		[
 			"INSERT",
@@ -166,11 +167,10 @@ async function changeRows(
 	if (how === "Defer") await transaction.run("SET CONSTRAINTS ALL DEFERRED");
 	for (const [kind, rows, sql] of statements) {
 		const touched = rows > 0 ? await transaction.run(sql) : 0;
-		// Without a trigger, somebody has changed a row since it was compared.
-		if (touched < rows && !hasTrigger) throw new TableChanged(table);
+		// Without a trigger or a rule, somebody has changed a row since it was compared.
+		if (touched < rows && !mayInterfere) throw new TableChanged(table);
 		await requireTouched(transaction, name, kind, rows, touched);
 	}
-	if (how === "Defer") await transaction.run("SET CONSTRAINTS ALL IMMEDIATE");
 	await transaction.run(`DROP TABLE ${stage}, ${pairs}`);
 	await requireReplaced(transaction, relation, Number(after.rows));
 	return { died: gone + changed > 0, xids, besideBytes };
@@ -251,7 +251,7 @@ function comparedOf(columns: readonly TableColumn[]): readonly TableColumn[] {
 }
 
 interface Compared {
-	name: string;
+	rowsOf: string;
 	stage: string;
 	pairs: string;
 }
@@ -259,13 +259,13 @@ interface Compared {
 /** Writes down which rows belong together, and which of these are the same. */
 async function findPairs(
 	transaction: Transaction,
-	{ name, stage, pairs }: Compared,
+	{ rowsOf, stage, pairs }: Compared,
 	{ key, isPair, isSame }: Comparison,
 ) {
 	await transaction.run(
 		`CREATE UNLOGGED TABLE ${pairs} AS
 		SELECT o.part, o.tid AS old, o.xid, n.tid AS new, o.tid IS NOT NULL AND n.tid IS NOT NULL AND ${isSame} AS same
-		FROM (SELECT tableoid AS part, ctid AS tid, xmin AS xid, ${key} FROM ${name}) o
+		FROM (SELECT tableoid AS part, ctid AS tid, xmin AS xid, ${key} FROM ${rowsOf}) o
 			FULL JOIN (SELECT ctid AS tid, ${key} FROM ${stage}) n ON ${isPair}`,
 	);
 	const [found] = await transaction.rows<{
@@ -301,10 +301,10 @@ async function updateOf(
 		relation,
 		stage,
 		pairs,
-	}: Omit<Compared, "name"> & Pick<WantedRows, "table" | "relation">,
+	}: Omit<Compared, "rowsOf"> & Pick<WantedRows, "table" | "relation">,
 	columns: readonly TableColumn[],
 ): Promise<"Update" | "Defer" | "Exchange"> {
-	const { oid, name } = relation;
+	const { oid, name, rowsOf = name } = relation;
 	const ours = columns
 		.filter(({ from }) => from !== "EventID" && from !== "Date")
 		.map(({ name }) => name);
@@ -325,7 +325,7 @@ async function updateOf(
 		if (isPlain && !keys.some((key) => ours.includes(key))) continue;
 		const rows = `(SELECT o.ctid AS tid, o.tableoid AS part, ROW(${keys.map((key) => `o.${quoteName(key)}`).join(", ")}) AS before,
 			ROW(${keys.map((key) => `${ours.includes(key) ? "n" : "o"}.${quoteName(key)}`).join(", ")}) AS after
-			FROM ${pairs} d JOIN ${name} o ON o.tableoid = d.part AND o.ctid = d.old JOIN ${stage} n ON n.ctid = d.new WHERE NOT d.same)`;
+			FROM ${pairs} d JOIN ${rowsOf} o ON o.tableoid = d.part AND o.ctid = d.old JOIN ${stage} n ON n.ctid = d.new WHERE NOT d.same)`;
 		const [found] = isPlain
 			? await transaction.rows(
 					`SELECT FROM ${rows} a JOIN ${rows} b ON a.after = b.before AND (a.part, a.tid) <> (b.part, b.tid) LIMIT 1`,

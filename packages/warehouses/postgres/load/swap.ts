@@ -28,18 +28,22 @@ export async function requireReplaceable(
 	view?: string,
 ): Promise<void> {
 	const found = await transaction.rows<{ what: string }>(
-		`SELECT DISTINCT format('view %I.%I', n.nspname, v.relname) AS what
-			FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class JOIN pg_namespace n ON n.oid = v.relnamespace
-			WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1 AND v.oid <> $1
+		`WITH tree AS (SELECT $1::oid AS oid, NULL AS part UNION ALL SELECT relid, format(' of its partition %s', relid::regclass) FROM pg_partition_tree($1) WHERE relid <> $1)
+		SELECT DISTINCT format('view %I.%I', n.nspname, v.relname) AS what
+			FROM tree JOIN pg_depend d ON d.refobjid = tree.oid JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class JOIN pg_namespace n ON n.oid = v.relnamespace
+			WHERE d.classid = 'pg_rewrite'::regclass AND d.refclassid = 'pg_class'::regclass AND v.oid NOT IN (SELECT oid FROM tree)
 				AND v.oid IS DISTINCT FROM $2::oid
-		UNION ALL SELECT format('rule %I', rulename) FROM pg_rewrite WHERE ev_class = $1
-		UNION ALL SELECT format('trigger %I', tgname) FROM pg_trigger WHERE tgrelid = $1 AND NOT tgisinternal
-		UNION ALL SELECT format('policy %I', polname) FROM pg_policy WHERE polrelid = $1
+		UNION ALL SELECT format('rule %I%s', rulename, part) FROM pg_rewrite JOIN tree ON tree.oid = ev_class
+		UNION ALL SELECT format('trigger %I%s', tgname, part) FROM pg_trigger JOIN tree ON tree.oid = tgrelid WHERE NOT tgisinternal AND tgparentid = 0
+		UNION ALL SELECT format('policy %I%s', polname, part) FROM pg_policy JOIN tree ON tree.oid = polrelid
+		UNION ALL SELECT format('row security%s', part) FROM pg_class c JOIN tree ON tree.oid = c.oid
+			WHERE part IS NOT NULL AND (relforcerowsecurity OR relrowsecurity AND NOT (SELECT relrowsecurity FROM pg_class WHERE oid = $1))
+		UNION ALL SELECT DISTINCT format('security label of %s', provider) FROM pg_seclabel JOIN tree ON tree.oid = objoid WHERE classoid = 'pg_class'::regclass
 		UNION ALL SELECT format('identity column %I', attname) FROM pg_attribute WHERE attrelid = $1 AND attidentity <> '' AND NOT attisdropped
-		UNION ALL SELECT format('foreign key %I', conname) FROM pg_constraint WHERE contype = 'f' AND $1 IN (conrelid, confrelid)
-		UNION ALL SELECT format('publication %I', p.pubname) FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid WHERE r.prrelid = $1
-		UNION ALL SELECT format('function %s', f.oid::regprocedure) FROM pg_depend d JOIN pg_proc f ON f.oid = d.objid
-			WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = $1
+		UNION ALL SELECT format('foreign key %I%s', conname, part) FROM pg_constraint JOIN tree ON tree.oid IN (conrelid, confrelid) WHERE contype = 'f' AND conparentid = 0
+		UNION ALL SELECT format('publication %I%s', p.pubname, part) FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid JOIN tree ON tree.oid = r.prrelid
+		UNION ALL SELECT format('function %s', f.oid::regprocedure) FROM tree JOIN pg_depend d ON d.refobjid = tree.oid JOIN pg_proc f ON f.oid = d.objid
+			WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_class'::regclass
 		UNION ALL SELECT format('table %s, which inherits from it', inhrelid::regclass) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 			WHERE inhparent = $1 AND NOT c.relispartition
 		ORDER BY 1 LIMIT 10`,

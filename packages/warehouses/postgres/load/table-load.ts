@@ -47,6 +47,7 @@ import {
 	requireReplaceable,
 	takePlace,
 } from "./swap.ts";
+import { requireAdded } from "./touched-rows.ts";
 
 /** A plan, with what was found for it. */
 interface Planned extends PostgresPlan {
@@ -115,6 +116,8 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 		if (transaction) {
 			await this.#commentColumns(plan, transaction);
 			await transaction.run(comment);
+			const placed = await findTable(transaction, this.#schema, name);
+			await guardPartition(transaction, placed!.oid);
 			return;
 		}
 		await this.locked(async (transaction) => {
@@ -249,7 +252,7 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 			const name = nameOf(this.#schema, input.table.name);
 			await this.#replace(
 				transaction,
-				{ oid, name },
+				{ oid, name, rowsOf: `ONLY ${name}` },
 				true,
 				days.some(({ objects }) => objects.length > 0)
 					? (relation) => this.#copyAll(transaction, async () => relation)
@@ -305,7 +308,12 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 				day,
 				partition,
 			);
-			if (partition) await filling(partition.name);
+			if (partition)
+				await requireAdded(
+					transaction,
+					partition,
+					await filling(partition.name),
+				);
 		} else if (partition)
 			xids = await this.#replace(
 				transaction,
@@ -375,8 +383,6 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 		});
 		const from = { schema: this.#schema, staging, partitions };
 		await takePlace(transaction, this.#work.input.table, existing, view, from);
-		const placed = await findTable(transaction, this.#schema, name);
-		await guardPartition(transaction, placed!.oid);
 	}
 
 	async #commentColumns(

@@ -50,14 +50,18 @@ export async function requireTouched(
 	);
 }
 
+/** What waits for COMMIT is done: a trigger that is deferred changes nothing any more once rows are counted. */
+const endDeferred = "SET CONSTRAINTS ALL IMMEDIATE";
+
 /** Compares a relation whose rows were replaced with what it should have. It has no row of before, whichever statement said so. */
 export async function requireReplaced(
 	transaction: Transaction,
-	{ name, oid }: Partition,
+	{ name, rowsOf = name, oid }: Partition,
 	rows: number,
 ): Promise<void> {
+	await transaction.run(endDeferred);
 	const [found] = await transaction.rows<{ rows: string; isHidden: boolean }>(
-		`SELECT count(*)::text AS rows, row_security_active($1::oid) AS "isHidden" FROM ${name}`,
+		`SELECT count(*)::text AS rows, row_security_active($1::oid) AS "isHidden" FROM ${rowsOf}`,
 		[oid],
 	);
 	const more = Number(found!.rows) - rows;
@@ -68,6 +72,24 @@ export async function requireReplaced(
 			"RowsHidden",
 			`Row security of table ${name} may have kept rows that were to be deleted`,
 		);
+}
+
+/**
+ * Compares what came into a partition with what the transaction has left there, by the server's counters: no row is read. Where it counts
+ * nothing (`track_counts`), nothing is found.
+ */
+export async function requireAdded(
+	transaction: Transaction,
+	{ name, oid }: Partition,
+	rows: number,
+): Promise<void> {
+	await transaction.run(endDeferred);
+	const [found] = await transaction.rows<{ gone: string }>(
+		`SELECT coalesce(sum(pg_stat_get_xact_tuples_deleted(relid)), 0)::text AS gone FROM pg_partition_tree($1::oid::regclass) WHERE isleaf`,
+		[oid],
+	);
+	const left = rows - Number(found!.gone);
+	await requireTouched(transaction, name, "INSERT", rows, left);
 }
 
 /**
@@ -87,6 +109,7 @@ export async function changeRows(
 		return changed;
 	}
 	const deleted = await transaction.run(statementSql(table, statement));
+	await transaction.run(endDeferred);
 	const left = await countAll(transaction, table, statement.condition);
 	const touched = Math.min(deleted, meant - left);
 	await requireTouched(transaction, table, "DELETE", meant, touched);
@@ -112,6 +135,10 @@ async function update(
 	table: string,
 	{ condition, assignments = [] }: RowStatement,
 ): Promise<number> {
+	const hadBefore = await valuesOf(transaction, table, {
+		condition,
+		assignments,
+	});
 	const before = assignments.map(({ column }, at) => `${column} AS c${at}`);
 	const stays = assignments.map(
 		({ column, value }, at) =>
@@ -124,5 +151,39 @@ async function update(
 			WHERE now.ctid = was.place AND now.tableoid = was.part RETURNING (${stays.join(") OR (")}) AS stays
 		) SELECT count(*) FILTER (WHERE stays IS NOT TRUE)::text AS rows FROM changed`,
 	);
-	return Number(changed!.rows);
+	await transaction.run(endDeferred);
+	const back = await hadBefore();
+	return Math.max(0, Number(changed!.rows) - back);
+}
+
+/**
+ * Asks what rows have, before they change; what it returns says how many have some of it again afterwards, which RETURNING doesn't see.
+ * Only a trigger puts it back.
+ */
+async function valuesOf(
+	transaction: Transaction,
+	table: string,
+	{ condition, assignments = [] }: RowStatement,
+): Promise<() => Promise<number>> {
+	const [watched] = await transaction.rows(
+		`SELECT FROM pg_trigger WHERE NOT tgisinternal AND tgtype & 16 <> 0 AND tgrelid IN
+			(SELECT $1::text::regclass::oid UNION SELECT relid FROM pg_partition_tree($1::text::regclass)) LIMIT 1`,
+		[table],
+	);
+	if (!watched) return async () => 0;
+	const hashes = assignments.map(
+		({ column, value }) =>
+			`CASE WHEN ${column}::text IS DISTINCT FROM ${value} THEN md5(${column}::text) END`,
+	);
+	const [was] = await transaction.rows<Record<string, string[]>>(
+		`SELECT ${hashes.map((hash, at) => `array_agg(DISTINCT ${hash}) AS c${at}`).join(", ")} FROM ${table} WHERE ${condition}`,
+	);
+	const isBack = hashes.map((hash, at) => `${hash} = ANY($${at + 1}::text[])`);
+	return async () => {
+		const [again] = await transaction.rows<{ rows: string }>(
+			`SELECT count(*)::text AS rows FROM ${table} WHERE ${condition} AND (${isBack.join(" OR ")})`,
+			hashes.map((_, at) => was![`c${at}`]),
+		);
+		return Number(again!.rows);
+	};
 }
