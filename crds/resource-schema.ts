@@ -21,7 +21,7 @@ export interface Schema {
 	required?: string[];
 	additionalProperties?: Schema;
 	items?: Schema;
-	enum?: string[];
+	enum?: (string | number)[];
 	default?: unknown;
 	format?: string;
 	pattern?: string;

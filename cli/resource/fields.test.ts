@@ -11,6 +11,11 @@ import { fieldsStarting, withFields } from "./fields.ts";
 test.each([
 	[pipelineKind, ["table.name=a=b"], { table: { name: "a=b" } }],
 	[pipelineKind, ["suspend=true"], { suspend: true }],
+	[
+		sourceKind,
+		["webhook.response.status=201"],
+		{ webhook: { response: { status: 201 } } },
+	],
 	[sourceKind, ["retentionDays=30"], { retentionDays: 30 }],
 	[
 		pipelineKind,

@@ -1,4 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
+import { choicesOf, fieldsIn } from "../../crds/fields.ts";
 import {
 	readResourceSchemas,
 	type Schema,
@@ -42,12 +43,12 @@ export function fieldsStarting(
 	word: string,
 ): { word: string; about: string }[] {
 	const [path, value] = word.split("=", 2) as [string, string?];
-	const leaves = leavesOf(specSchema(kind), "");
+	const leaves = fieldsIn(specSchema(kind), { intoLists: true });
 	// The place in a list is the person's.
 	const first = (text: string) => text.replace(/\[\d+\]/g, "[0]");
 	if (value !== undefined) {
 		const leaf = leaves.find((one) => one.path === first(path))?.schema;
-		return (valuesOf(leaf) ?? [])
+		return (choicesOf(leaf) ?? [])
 			.filter((one) => one.startsWith(value))
 			.map((one) => ({ word: `${path}=${one}`, about: "" }));
 	}
@@ -90,7 +91,9 @@ function schemaAt(
 					? properties[step]
 					: additionalProperties;
 		if (!next && !at["x-kubernetes-preserve-unknown-fields"]) {
-			const paths = leavesOf(specSchema(kind), "").map((leaf) => leaf.path);
+			const paths = fieldsIn(specSchema(kind), { intoLists: true }).map(
+				(leaf) => leaf.path,
+			);
 			const parents = paths.map((one) => one.replace(/[.[][^.[]*$/, ""));
 			throw new UsageError(
 				`the spec of a ${kind.kind} has no field "${path}".${didYouMean(path, [...paths, ...parents])} docs/reference/resources.md has all fields`,
@@ -128,7 +131,7 @@ function fieldValue(schema: Schema, path: string, text: string): unknown {
 	const isNumber = /^-?\d{1,15}$/.test(text);
 	if (schema["x-kubernetes-int-or-string"])
 		return isNumber ? Number(text) : text;
-	const values = valuesOf(schema);
+	const values = choicesOf(schema);
 	if (values && !values.includes(text))
 		throw wrong(`one of ${values.join(", ")}`);
 	if (type === "string") return text;
@@ -148,22 +151,4 @@ function fieldValue(schema: Schema, path: string, text: string): unknown {
 			type === "array" ? "a list in JSON" : "JSON, such as an object",
 		);
 	}
-}
-
-function valuesOf(schema: Schema | undefined): string[] | undefined {
-	return schema?.type === "boolean" ? ["true", "false"] : schema?.enum;
-}
-
-/** What a person sets by itself, in the CRD's order. */
-function leavesOf(
-	schema: Schema,
-	path: string,
-): { path: string; schema: Schema }[] {
-	if (schema.properties)
-		return Object.entries(schema.properties).flatMap(([name, property]) =>
-			leavesOf(property, path === "" ? name : `${path}.${name}`),
-		);
-	return schema.items?.properties
-		? leavesOf(schema.items, `${path}[0]`)
-		: [{ path, schema }];
 }

@@ -7,6 +7,7 @@ export const forms = {
 	created: (name: string) => `${name} is created.`,
 	discard: "Discard changes",
 	notSet: "not set",
+	otherFields: "All other fields",
 	yaml: "YAML",
 	yamlOf: (kind: string) => `YAML of this ${kind}`,
 	yamlHelp:

@@ -1,11 +1,4 @@
-import type {
-	DestinationSpec,
-	PipelineSpec,
-	SourceSpec,
-	TrackingPlanSpec,
-} from "../../crds/generated/types.ts";
-import type { WarehouseSpecs } from "../../packages/warehouses/generated/specs.ts";
-import { warehouses } from "../../packages/warehouses/registry.ts";
+import { specFields } from "../../crds/generated/types.ts";
 
 export type PlainObject = Record<string, unknown>;
 
@@ -33,63 +26,8 @@ export interface ResourceView extends PlainObject {
 	managedBy?: string;
 }
 
-/** `tsc` names the field that is missing here, or that no spec has any more. */
-const specFields = {
-	Source: fieldsOf<SourceSpec>({
-		displayName: true,
-		type: true,
-		webhook: true,
-		notify: true,
-		retentionDays: true,
-		suspend: true,
-		deletionPolicy: true,
-	}),
-	Destination: fieldsOf<Omit<DestinationSpec, keyof WarehouseSpecs>>(
-		{
-			displayName: true,
-			type: true,
-			serviceAccountName: true,
-			checkTemplate: true,
-		},
-		...[...warehouses.values()].map(({ member }) => member),
-	),
-	Pipeline: fieldsOf<PipelineSpec>({
-		displayName: true,
-		sourceRef: true,
-		destinationRef: true,
-		filter: true,
-		table: true,
-		dateRange: true,
-		overwritePeriodDays: true,
-		schedule: true,
-		notify: true,
-		suspend: true,
-		startingDeadlineSeconds: true,
-		pendingDeadlineSeconds: true,
-		runHistory: true,
-		runTemplate: true,
-	}),
-	TrackingPlan: fieldsOf<TrackingPlanSpec>({
-		displayName: true,
-		eventType: true,
-		common: true,
-		commonFrom: true,
-		events: true,
-		onUnplannedEvent: true,
-		onViolation: true,
-		onUnplannedProperty: true,
-	}),
-};
-
-function fieldsOf<Spec>(
-	fields: Record<keyof Required<Spec> & string, true>,
-	...others: string[]
-): ReadonlySet<string> {
-	return new Set([...Object.keys(fields), ...others]);
-}
-
 export function isSpecField(kind: FormKind, field: string): boolean {
-	return specFields[kind].has(field);
+	return (specFields[kind] as readonly string[]).includes(field);
 }
 
 /** What people set of a resource, without its status. */

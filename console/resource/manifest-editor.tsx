@@ -17,7 +17,6 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
-import { parse } from "yaml";
 import {
 	escapedForTerminal,
 	linesForTerminal,
@@ -26,6 +25,7 @@ import {
 import { completionsAt, placeAt } from "./completion.ts";
 import type { FormKind, PlainObject } from "./draft.ts";
 import type { ManifestProblem } from "./manifest.ts";
+import { schemaOf } from "./schema.ts";
 
 export interface EditorProps {
 	kind: FormKind;
@@ -93,18 +93,6 @@ const hiddenCharacters = highlightSpecialChars({
 		return shown;
 	},
 });
-
-/** A CRD's text by its path, read when somebody writes YAML of its kind. */
-const crds = import.meta.glob<string>(
-	"../../charts/tidemill/files/crds/{sources,destinations,pipelines,trackingplans}.yaml",
-	{ query: "?raw", import: "default" },
-);
-
-function crdOf(kind: FormKind): Promise<string> {
-	return crds[
-		`../../charts/tidemill/files/crds/${kind.toLowerCase()}s.yaml`
-	]!();
-}
 
 export function ManifestEditor({
 	kind,
@@ -212,16 +200,12 @@ function readOnly(isReadOnly: boolean) {
 }
 
 function completing(kind: FormKind) {
-	let schema: Promise<PlainObject> | undefined;
 	return async (context: CompletionContext) => {
 		const place = placeAt(context.state.doc.toString(), context.pos);
 		if (place.word === "" && place.field === undefined && !context.explicit)
 			return null;
-		schema ??= crdOf(kind).then(
-			(text) =>
-				parse(text).spec.versions[0].schema.openAPIV3Schema as PlainObject,
-		);
-		const options = completionsAt(await schema, kind, place);
+		const schema = (await schemaOf(kind)) as PlainObject;
+		const options = completionsAt(schema, kind, place);
 		return options.length === 0
 			? null
 			: {

@@ -21,6 +21,7 @@ import type { Draft, FormKind, ResourceView } from "./draft.ts";
 import { type FormState, keepForm, takeForm } from "./kept-draft.ts";
 import { lineDiff } from "./line-diff.ts";
 import { manifestOf } from "./manifest.ts";
+import { OtherFields } from "./other-fields.tsx";
 import { type Original, saveDraft } from "./save.ts";
 import { YamlPanel } from "./yaml-panel.tsx";
 
@@ -61,6 +62,7 @@ export function ResourceForm({
 	original,
 	initial,
 	fields,
+	ownFields = [],
 	isYamlOpen = false,
 	problemOf = () => undefined,
 	completed = (draft) => draft,
@@ -69,6 +71,8 @@ export function ResourceForm({
 }: FormProps & {
 	kind: FormKind;
 	fields: readonly string[];
+	/** The paths of others that it has by itself. */
+	ownFields?: readonly string[];
 	isYamlOpen?: boolean;
 	/** What the form itself knows to be wrong, by the path of its field. */
 	problemOf?: (draft: Draft, path: string) => string | undefined;
@@ -143,6 +147,7 @@ export function ResourceForm({
 	const change = (next: Draft) => setDraft(next);
 	// What comes while the YAML is none, such as a draft from events, doesn't take its place.
 	const onDraft = isUnread ? () => {} : change;
+	const form = { draft, onDraft, errorAt, isReadOnly, isUnread };
 	return (
 		<form
 			class="form"
@@ -158,7 +163,8 @@ export function ResourceForm({
 			{problem && <ProblemBox problem={problem} shownFields={fields} />}
 			{/* What is written in a field would take the place of the YAML that somebody is at. */}
 			<fieldset class="fields" disabled={isReadOnly || isUnread}>
-				{children({ draft, onDraft, errorAt, isReadOnly, isUnread })}
+				{children(form)}
+				<OtherFields kind={kind} form={form} own={[...fields, ...ownFields]} />
 			</fieldset>
 			<YamlPanel
 				kind={kind}

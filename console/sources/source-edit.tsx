@@ -51,6 +51,12 @@ const fields = [
 	...Object.values(at),
 ];
 
+const ownFields = [
+	"type",
+	"webhook.authorization.type",
+	"webhook.authorization.signature.scheme",
+];
+
 /** `sources/new`: picks a provider or none, and ends on the Source's page, which waits for the first event. */
 export function NewSource() {
 	const [provider, setProvider] = useState("");
@@ -64,6 +70,7 @@ export function NewSource() {
 				kind="Source"
 				initial={newSource()}
 				fields={fields}
+				ownFields={ownFields}
 				completed={(draft) => withSecrets(draft, secrets)}
 				onSaved={({ name }) =>
 					void navigate(`sources/${name}`, { provider: provider || "other" })
@@ -122,6 +129,7 @@ export function EditSource({ params }: PageProps) {
 					original={original}
 					initial={original.draft}
 					fields={fields}
+					ownFields={ownFields}
 					completed={(draft) => withSecrets(draft, secrets)}
 					onSaved={() => void navigate(`sources/${name}`)}
 				>

@@ -48,6 +48,7 @@ export function PlanForm({ original, initial, onSaved }: FormProps) {
 			original={original}
 			initial={initial}
 			fields={planFields}
+			ownFields={["common", "events"]}
 			isYamlOpen
 			onSaved={onSaved}
 		>

@@ -76,4 +76,26 @@ describe.skipIf(noBrowser)("Destinations in the console", () => {
 		await hands.press("Create");
 		await expectInvalid(page.getByLabel("Path of the file"));
 	});
+
+	test("each other field of the CRD is there, of the chosen type alone, and its value is in the YAML", async () => {
+		const { page, open } = visitor;
+		const hands = withMouse(page);
+		await open("destinations/new");
+		await hands.fill("Destination name", "others");
+		await page.getByText("All other fields").click();
+		const others = page.locator("details", { hasText: "All other fields" });
+		await others.getByLabel("serviceAccountName").fill("loader");
+		await others.getByLabel("checkTemplate.nodeSelector").fill("disk: fast");
+		expect(await others.getByLabel(/^(postgres|bigQuery)/).count()).toBe(0);
+		await expectPage(page, "New destination");
+		await page.getByText("YAML", { exact: true }).click();
+		for (const line of ["serviceAccountName: loader", "disk: fast"])
+			await page.getByText(line).waitFor();
+		await hands.choose("Type", "Postgres");
+		await others
+			.getByLabel(/^postgres/)
+			.first()
+			.waitFor();
+		await hands.fill("Destination name", "");
+	});
 });

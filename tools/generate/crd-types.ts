@@ -32,7 +32,14 @@ export const ${kind[0]!.toLowerCase()}${kind.slice(1)}Kind = {
 } as const;
 `;
 	});
-	return `${header}\n${[...kinds, ...interfaces.texts()].join("\n")}`;
+	const fields = resources.map(({ kind, schema }) => [
+		kind,
+		Object.keys(schema.properties!.spec!.properties!),
+	]);
+	return `${header}\n${[...kinds, ...interfaces.texts()].join("\n")}
+/** The fields of each kind's spec. */
+export const specFields = ${JSON.stringify(Object.fromEntries(fields))} as const;
+`;
 }
 
 /** The text of packages/warehouses/generated/specs.ts: each type's part of a Destination's spec. */

@@ -1,0 +1,80 @@
+import { parse, stringify } from "yaml";
+import { choicesOf, fieldsIn } from "../../crds/fields.ts";
+import type { Schema } from "../../crds/resource-schema.ts";
+import { isObject, numberOf, type PlainObject, valueAt } from "./draft.ts";
+
+/** How a person writes a field of this schema: picks it, or types a number, a line, lines, or YAML. */
+export type FieldForm = "choice" | "number" | "line" | "lines" | "yaml";
+
+const longText = 512;
+
+export function formOf(schema: Schema): FieldForm {
+	const { type, items, maxLength = longText } = schema;
+	if (choicesOf(schema)) return "choice";
+	if (schema["x-kubernetes-int-or-string"]) return "line";
+	if (type === "integer") return "number";
+	if (type === "string") return maxLength < longText ? "line" : "lines";
+	return type === "array" && items?.type === "string" ? "lines" : "yaml";
+}
+
+/** The text that shows a value in its field. */
+export function textOfValue(schema: Schema, value: unknown): string {
+	if (value === undefined) return "";
+	if (typeof value !== "object" || value === null) return String(value);
+	return Array.isArray(value) && formOf(schema) === "lines"
+		? value.join("\n")
+		: stringify(value);
+}
+
+/** The value of what somebody typed. What can't be of the field's type stays a text, for the API to refuse at its field. */
+export function valueOfText(schema: Schema, text: string): unknown {
+	if (text === "") return undefined;
+	if (schema.type === "boolean") return text === "true";
+	if (schema["x-kubernetes-int-or-string"] || schema.type === "integer")
+		return numberOf(text);
+	switch (formOf(schema)) {
+		case "lines":
+			return schema.type === "array" ? text.split("\n") : text;
+		case "yaml":
+			try {
+				return parse(text);
+			} catch {
+				return text;
+			}
+		default:
+			return text;
+	}
+}
+
+/**
+ * The fields of a spec that a form has none of its own for, and that matter to this one.
+ * @param own the paths of the form's own fields
+ */
+export function otherFields(
+	schema: Schema,
+	spec: PlainObject,
+	own: readonly string[],
+) {
+	const isWithin = (inner: string, outer: string) =>
+		inner === outer || inner.startsWith(`${outer}.`);
+	return fieldsIn(schema).filter(
+		({ path }) =>
+			!own.some((one) => isWithin(path, one) || isWithin(one, path)) &&
+			isOfChosen(schema, spec, path.split(".")),
+	);
+}
+
+/** Of a union, as Kubernetes' APIs write it, the member that `type` names: `duckDB` beside `type: DuckDB`. */
+function isOfChosen(
+	schema: Schema | undefined,
+	value: unknown,
+	[step, ...rest]: string[],
+): boolean {
+	if (!schema || step === undefined) return true;
+	const { type, [step]: member } = schema.properties ?? {};
+	const chosen = type?.enum?.find(
+		(one) => String(one).toLowerCase() === step.toLowerCase(),
+	);
+	if (chosen !== undefined && valueAt(value, "type") !== chosen) return false;
+	return isOfChosen(member, isObject(value) ? value[step] : undefined, rest);
+}
