@@ -2,13 +2,9 @@ import { useState } from "preact/hooks";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { destinations as words } from "../messages/destinations.ts";
-import { textAt, withField } from "../resource/draft.ts";
-import {
-	type FormContext,
-	type FormProps,
-	ResourceForm,
-} from "../resource/resource-form.tsx";
-import { WarehouseFields } from "../resource/warehouse-fields.tsx";
+import { type FormContext, textAt, withField } from "../resource/draft.ts";
+import { type FormProps, ResourceForm } from "../resource/resource-form.tsx";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import {
 	fieldsOf,
 	formFields,
@@ -85,7 +81,11 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 				])}
 				onChange={(next) => onDraft(withType(draft, next))}
 			/>
-			<WarehouseFields fields={fieldsOf(type)} form={form} />
+			<SchemaFields
+				kind="Destination"
+				hints={Object.fromEntries(fieldsOf(type))}
+				form={form}
+			/>
 		</section>
 	);
 }

@@ -1,4 +1,4 @@
-import type { WarehouseFormField } from "../../packages/warehouses/definition/definition.ts";
+import type { FieldHint } from "../../packages/warehouses/definition/definition.ts";
 import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
 import { type Draft, textAt, valueAt, withField } from "../resource/draft.ts";
 
@@ -8,7 +8,7 @@ export const warehouseTypes: readonly string[] = [...warehouses.keys()];
 const usualType = "DuckDB";
 
 /** The fields of a type by their path in the spec, in the order in which they are shown. */
-export function fieldsOf(type: string): [string, WarehouseFormField][] {
+export function fieldsOf(type: string): [string, FieldHint][] {
 	const { member, form } = warehouses.get(type)!;
 	return Object.entries(form.fields).map(([path, field]) => [
 		`${member}.${path}`,

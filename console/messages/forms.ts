@@ -35,19 +35,6 @@ export const forms = {
 	backToForm: "Back to the form",
 	conditions: "State",
 	notify: "Who is told",
-	notifyAfter: {
-		lateAfter: {
-			label: "Late after",
-			help: "How long after its scheduled time a run that hasn't ended is late, such as 1h30m, at most 168h. Empty: no run is late.",
-		},
-		quietAfter: {
-			label: "Quiet after",
-			help: "How long after its latest event the source is quiet, such as 6h, between 5m and 720h. Empty: nobody is told.",
-		},
-	},
-	notifySecrets: "Secrets with webhooks",
-	notifySecretsHelp:
-		'One name per line, at most 5. Each has the label tidemill.dev/use: "true". Empty: tidemill-notifications, if there is such a Secret.',
 };
 
 /** The words of what is wrong in a manifest. */

@@ -133,24 +133,6 @@ export const pipelines = {
 	noColumn: "The form knows no column of this name.",
 	noKey: "A column of this type can't be a key.",
 	existing: "If the table is there already",
-	onIncompatible: "If it doesn't fit the columns",
-	onIncompatibleChoices: {
-		Fail: "Fail: the table stays, and the pipeline isn't ready",
-		Rebuild: "Rebuild: it is dropped and created again",
-	},
-	onIncompatibleHelp: {
-		Fail: "Nothing is lost. You change the columns here, or the table.",
-		Rebuild:
-			"The rows of days that the source keeps no more are lost, once columns change.",
-	},
-	adopt: "Take over a table that isn't this pipeline's",
-	/** What is lost, by the strategy. */
-	adoptHelp: {
-		Incremental:
-			"One with rows that no run of this pipeline wrote. All rows of each day that runs load are replaced, whoever wrote them; other days stay.",
-		FullReload:
-			"One with rows that no run of this pipeline wrote. All its rows are replaced, whoever wrote them.",
-	},
 	strategyTitle: "Strategy",
 	strategy: {
 		Incremental:
@@ -173,13 +155,6 @@ export const pipelines = {
 	unfit: "doesn't fit",
 
 	dates: "Which dates",
-	dateStart: "Date start",
-	dateStartHelp: "The first UTC date. Empty: the date of the first event.",
-	dateEnd: "Date end",
-	dateEndHelp: "Today for no end, or the last UTC date, such as 2026-12-31.",
-	overwrite: "Overwrite period",
-	overwriteHelp:
-		"How many days before the first incomplete day each run loads again, 0 to 30.",
 	schedule: "When it runs",
 	scheduleType: "Schedule type",
 	scheduleTypes: {

@@ -112,9 +112,6 @@ export const sources = {
 	displayName: "Display name",
 	keptSecret:
 		"The source has one. Leave this empty to keep it: it is never shown.",
-	retention: "Days kept",
-	retentionHelp:
-		"How long an event stays after its date; 0 for ever. Empty for 30 days.",
 	counts: (accepted: string, archived: string, quarantined: string) =>
 		`${accepted} accepted, ${archived} stored, ${quarantined} in quarantine, in 30 days`,
 	loss: "The events that it has stored go with it, and its URL never works again. Tables keep their rows.",

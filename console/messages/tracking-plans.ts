@@ -26,16 +26,6 @@ export const trackingPlans = {
 	headerHelp: "In lower case, such as x-github-event.",
 	constant: "Type of all events",
 	policies: "What happens to events that differ",
-	onUnplannedEvent: "An event of an unplanned type",
-	onViolation: "An event that violates its schema",
-	onUnplannedProperty: "A property that the schema doesn't define",
-	policy: {
-		Allow: "Allow: nothing happens",
-		Annotate: "Annotate: it is stored with a note",
-		Omit: "Omit: as Annotate, and tables leave it out",
-		Quarantine: "Quarantine: stored apart, loaded into no table",
-		Reject: "Reject: the sender gets 400, nothing is stored",
-	},
 	schemas: "Event types and schemas",
 	schemasHelp:
 		"Write the schemas here, in YAML. Ctrl-Space completes; what is wrong is marked at its line.",

@@ -7,9 +7,8 @@ import {
 	TextField,
 } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { numberOf } from "../resource/draft.ts";
-import type { FormContext } from "../resource/resource-form.tsx";
-import { WarehouseFields } from "../resource/warehouse-fields.tsx";
+import { type FormContext, numberOf } from "../resource/draft.ts";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import { columnTypes, suggestedColumns } from "./columns.ts";
 import {
 	bodyColumns,
@@ -67,7 +66,11 @@ export function ColumnFields({
 						{words.strategy[strategyOf(draft)]}
 					</span>
 				</p>
-				<WarehouseFields fields={tableFields(draft, warehouse)} form={form} />
+				<SchemaFields
+					kind="Pipeline"
+					hints={Object.fromEntries(tableFields(draft, warehouse))}
+					form={form}
+				/>
 			</fieldset>
 			<BodyColumns form={form} recent={recent} />
 		</>

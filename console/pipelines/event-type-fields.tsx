@@ -2,8 +2,13 @@ import { useRef } from "preact/hooks";
 import { otherTypesTableOf, quarantineTableOf } from "../../crds/table-name.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { numberOf, textAt, valueAt, withField } from "../resource/draft.ts";
-import type { FormContext } from "../resource/resource-form.tsx";
+import {
+	type FormContext,
+	numberOf,
+	textAt,
+	valueAt,
+	withField,
+} from "../resource/draft.ts";
 import {
 	chosenTable,
 	clashOf,

@@ -4,14 +4,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { warehouses } from "../../packages/warehouses/registry.ts";
-import {
-	type Draft,
-	notifySecrets,
-	numberOf,
-	valueAt,
-	withField,
-	withNotifySecrets,
-} from "../resource/draft.ts";
+import { type Draft, numberOf, valueAt, withField } from "../resource/draft.ts";
+import { otherFields, schemaAt, textOfValue } from "../resource/field-text.ts";
 import { previewTable } from "./columns.ts";
 import {
 	clashOf,
@@ -21,7 +15,6 @@ import {
 	integrationName,
 	latestBy,
 	newPipeline,
-	onIncompatible,
 	resourceName,
 	strategyOf,
 	tableFields,
@@ -166,17 +159,9 @@ test("the key of the latest rows keeps its order, and an empty one is none", () 
 });
 
 test("each field that a warehouse has for the table is one of the CRD's, and one of another warehouse is shown while it is set", () => {
-	const { table } = crd.properties;
 	for (const type of warehouses.keys())
-		for (const [path, { label, kind }] of tableFieldsOf(type)) {
-			const own = path.replace("table.", "").replaceAll(".", ".properties.");
-			const schema = valueAt(table, `properties.${own}`);
-			const types = { text: "string", number: "integer", flag: "boolean" };
-			expect(schema, path).toMatchObject(
-				typeof kind === "object"
-					? { enum: kind }
-					: { type: types[kind ?? "text"] },
-			);
+		for (const [path, { label }] of tableFieldsOf(type)) {
+			expect(schemaAt(crd, path), path).toHaveProperty("type");
 			expect(label, path).toBeTruthy();
 		}
 	const paths = (draft: Draft, type: string | undefined) =>
@@ -227,7 +212,7 @@ test("another type of schedule has what it needs and nothing of the one before",
 	});
 });
 
-test.each(["quarantine", "rejectedValues", "adopt"] as const)(
+test.each(["quarantine", "rejectedValues"] as const)(
 	"%s is set while it is ticked, and gone without",
 	(flag) => {
 		const ticked = withTableFlag(newPipeline(), flag, true);
@@ -266,15 +251,6 @@ test("what is told is everything without the field, and nothing by an empty list
 	);
 	expect(none.spec).toMatchObject({ notify: { types: [] } });
 	expect(tickedTypes(none)).toEqual([]);
-});
-
-test("Secrets with webhooks are one a line, and none without a line", () => {
-	const two = withNotifySecrets(newPipeline(), "pager\nchat");
-	expect(two.spec).toMatchObject({
-		notify: { secretRefs: [{ name: "pager" }, { name: "chat" }] },
-	});
-	expect(notifySecrets(two)).toBe("pager\nchat");
-	expect(withNotifySecrets(two, "")).toEqual(newPipeline());
 });
 
 test("another type of column leaves out what was for the one before", () => {
@@ -317,9 +293,10 @@ test("whatever somebody pastes as a spec, the form shows something", () => {
 			previewTable(draft, [event]);
 			scheduleOutlook(scheduleOf(draft), 0);
 			typePlace(draft, "filter.eventType");
-			onIncompatible(withMatch(draft, "equals", "paid"));
+			withMatch(draft, "equals", "paid");
 			tickedTypes(withToldType(draft, "RunLate", false));
-			notifySecrets(draft);
+			for (const { path, schema } of otherFields(crd, spec, []))
+				textOfValue(schema, valueAt(spec, path));
 			for (const path of ["table.schema", "table.latestBy"])
 				clashOf(draft, path);
 			const inferred = { table: "a", columns: [] };

@@ -1,7 +1,7 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy } from "../../packages/contracts/job.ts";
-import type { WarehouseFormField } from "../../packages/warehouses/definition/definition.ts";
+import type { FieldHint } from "../../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
 import {
@@ -254,7 +254,7 @@ export function withType(
 }
 
 /** Options of the table that are on or absent. */
-type TableFlag = "quarantine" | "rejectedValues" | "adopt";
+type TableFlag = "quarantine" | "rejectedValues";
 
 export function hasTableFlag({ spec }: Draft, flag: TableFlag): boolean {
 	return valueAt(spec, `table.${flag}`) === true;
@@ -266,13 +266,6 @@ export function withTableFlag(
 	isTicked: boolean,
 ): Draft {
 	return withField(draft, `table.${flag}`, isTicked || undefined);
-}
-
-/** What happens to a table that doesn't fit the columns. */
-export function onIncompatible({ spec }: Draft): "Fail" | "Rebuild" {
-	return valueAt(spec, "table.onIncompatible") === "Rebuild"
-		? "Rebuild"
-		: "Fail";
 }
 
 /** Whether members of bodies get columns by themselves. */
@@ -340,7 +333,7 @@ function needsPartitionFilter({ spec }: Draft): boolean {
 }
 
 /** The fields that a type of warehouse has for the table, by their path in the spec. */
-export function tableFieldsOf(type: string): [string, WarehouseFormField][] {
+export function tableFieldsOf(type: string): [string, FieldHint][] {
 	const { member = "", form } = warehouses.get(type) ?? {};
 	return Object.entries(form?.tableFields ?? {}).map(([path, field]) => [
 		`table.${member}.${path}`,
@@ -361,7 +354,7 @@ export function isTableField(path: string): boolean {
 export function tableFields(
 	{ spec }: Draft,
 	type: string | undefined,
-): [string, WarehouseFormField][] {
+): [string, FieldHint][] {
 	return [...warehouses.keys()].flatMap((one) =>
 		tableFieldsOf(one).filter(
 			([path]) => one === type || valueAt(spec, path) !== undefined,

@@ -1,7 +1,7 @@
 import { latestViewOf } from "../../crds/table-name.ts";
 import { CheckField, ListError } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import type { FormContext } from "../resource/resource-form.tsx";
+import type { FormContext } from "../resource/draft.ts";
 import {
 	chosenTable,
 	clashOf,

@@ -1,23 +1,24 @@
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { pipelineForm as hints } from "../../crds/forms.ts";
 import type { PipelineInferredColumns } from "../../crds/generated/types.ts";
 import { live } from "../api/changes.ts";
 import {
 	CheckField,
-	Field,
 	ListError,
 	SelectField,
 	TextField,
 } from "../components/field.tsx";
 import { forms } from "../messages/forms.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { type Draft, numberOf, textAt, withField } from "../resource/draft.ts";
-import { NotifyFields } from "../resource/notify-fields.tsx";
 import {
+	type Draft,
 	type FormContext,
-	type FormProps,
-	ResourceForm,
-} from "../resource/resource-form.tsx";
+	textAt,
+	withField,
+} from "../resource/draft.ts";
+import { type FormProps, ResourceForm } from "../resource/resource-form.tsx";
 import type { Original } from "../resource/save.ts";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import { ColumnFields } from "./column-fields.tsx";
 import { EventFilter, OtherTables } from "./event-type-fields.tsx";
 import {
@@ -26,16 +27,12 @@ import {
 	formFields,
 	generatedTable,
 	hasPerEventType,
-	hasTableFlag,
 	integrationName,
 	isTableField,
 	latestBy,
-	onIncompatible,
-	strategyOf,
 	tickedTypes,
 	toldTypes,
 	withIntegrationName,
-	withTableFlag,
 	withToldType,
 } from "./form.ts";
 import { LatestRows } from "./latest-rows.tsx";
@@ -211,72 +208,17 @@ function Fields({
 					onRefresh={() => setRound(round + 1)}
 				/>
 			)}
-			<ExistingTable {...form} />
+			<section class="group" aria-labelledby="existing">
+				<h2 id="existing">{words.existing}</h2>
+				<SchemaFields kind="Pipeline" hints={hints.existing} form={form} />
+			</section>
 			<section class="group" aria-labelledby="dates">
 				<h2 id="dates">{words.dates}</h2>
-				<div class="beside">
-					<TextField
-						label={words.dateStart}
-						help={words.dateStartHelp}
-						type="date"
-						error={errorAt("dateRange.start")}
-						value={textAt(spec, "dateRange.start")}
-						onInput={set("dateRange.start")}
-					/>
-					<DateEndField
-						value={textAt(spec, "dateRange.end")}
-						error={errorAt("dateRange.end")}
-						onInput={set("dateRange.end")}
-					/>
-				</div>
-				<TextField
-					label={words.overwrite}
-					help={words.overwriteHelp}
-					type="number"
-					min="0"
-					max="30"
-					error={errorAt("overwritePeriodDays")}
-					value={textAt(spec, "overwritePeriodDays")}
-					onInput={(text) =>
-						onDraft(withField(draft, "overwritePeriodDays", numberOf(text)))
-					}
-				/>
+				<SchemaFields kind="Pipeline" hints={hints.dates} form={form} />
 			</section>
 			<ScheduleFields {...form} />
 			<Notifications form={form} />
 		</>
-	);
-}
-
-/** What may become of a table that is there before the first Run, or that has other columns. */
-function ExistingTable({ draft, onDraft, errorAt }: FormContext) {
-	const choice = onIncompatible(draft);
-	return (
-		<section class="group" aria-labelledby="existing">
-			<h2 id="existing">{words.existing}</h2>
-			<SelectField
-				label={words.onIncompatible}
-				help={words.onIncompatibleHelp[choice]}
-				error={errorAt("table.onIncompatible")}
-				value={choice}
-				options={(["Fail", "Rebuild"] as const).map((one) => [
-					one,
-					words.onIncompatibleChoices[one],
-				])}
-				onChange={(next) =>
-					onDraft(withField(draft, "table.onIncompatible", next))
-				}
-			/>
-			<CheckField
-				label={words.adopt}
-				help={words.adoptHelp[strategyOf(draft)]}
-				error={errorAt("table.adopt")}
-				checked={hasTableFlag(draft, "adopt")}
-				onChange={(isTicked) =>
-					onDraft(withTableFlag(draft, "adopt", isTicked))
-				}
-			/>
-		</section>
 	);
 }
 
@@ -303,7 +245,7 @@ function Notifications({ form }: { form: FormContext }) {
 				))}
 			</ul>
 			<ListError error={error} />
-			<NotifyFields after="lateAfter" form={form} />
+			<SchemaFields kind="Pipeline" hints={hints.told} form={form} />
 		</section>
 	);
 }
@@ -331,38 +273,5 @@ function ReferenceField({
 			options={[["", words.choose], ...all.map((one) => [one, one] as const)]}
 			onChange={onChange}
 		/>
-	);
-}
-
-/** `Today`, which is offered, or a date. */
-function DateEndField({
-	value,
-	error,
-	onInput,
-}: {
-	value: string;
-	error: string | undefined;
-	onInput(text: string): void;
-}) {
-	const offered = useId();
-	return (
-		<Field label={words.dateEnd} help={words.dateEndHelp} error={error}>
-			{(ids) => (
-				<>
-					<input
-						{...ids}
-						type="text"
-						list={offered}
-						value={value}
-						autocomplete="off"
-						onInput={(event) => onInput(event.currentTarget.value.trim())}
-					/>
-					<datalist id={offered}>
-						<option value="Today" />
-						<option value={new Date().toISOString().slice(0, 10)} />
-					</datalist>
-				</>
-			)}
-		</Field>
 	);
 }

@@ -7,8 +7,7 @@ import {
 	TextField,
 } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
-import { textAt, withField } from "../resource/draft.ts";
-import type { FormContext } from "../resource/resource-form.tsx";
+import { type FormContext, textAt, withField } from "../resource/draft.ts";
 import {
 	cronWords,
 	scheduleOf,

@@ -9,6 +9,16 @@ export interface Draft {
 	spec: PlainObject;
 }
 
+/** What a form's fields get: the draft, how to change it, and the error of a field by its path. */
+export interface FormContext {
+	draft: Draft;
+	onDraft(draft: Draft): void;
+	errorAt(path: string): string | undefined;
+	isReadOnly: boolean;
+	/** The YAML is none, or not one of this form: the draft isn't what the visitor sees. */
+	isUnread: boolean;
+}
+
 /** The kinds that have a form, each with its collection in the REST API. */
 export const collections = {
 	Source: "sources",
@@ -92,20 +102,6 @@ function withMember(
 		return Object.keys(others).length > 0 ? others : undefined;
 	// A member that is there keeps its place, so that the YAML doesn't jump.
 	return { ...members, [first!]: inner };
-}
-
-/** The Secrets with the webhooks that are told, one a line. */
-export function notifySecrets({ spec }: Draft): string {
-	const refs = valueAt(spec, "notify.secretRefs");
-	return Array.isArray(refs)
-		? refs.map((ref) => (isObject(ref) ? textAt(ref, "name") : "")).join("\n")
-		: "";
-}
-
-/** Without names, the field is absent, so that the Secret of the usual name counts. */
-export function withNotifySecrets(draft: Draft, text: string): Draft {
-	const refs = text.split("\n").map((name) => ({ name }));
-	return withField(draft, "notify.secretRefs", text === "" ? undefined : refs);
 }
 
 /** What somebody typed as a whole number; anything else stays a text, for the API to refuse at its field. */

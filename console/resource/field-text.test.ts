@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { fieldsIn } from "../../crds/fields.ts";
+import { pipelineForm, planForm, sourceForm } from "../../crds/forms.ts";
 import { readResourceSchemas } from "../../crds/resource-schema.ts";
 import { readAcceptedManifests } from "../../test/support/manifests/manifest.ts";
 import {
@@ -10,7 +11,12 @@ import {
 	valueAt,
 	withField,
 } from "./draft.ts";
-import { otherFields, textOfValue, valueOfText } from "./field-text.ts";
+import {
+	otherFields,
+	schemaAt,
+	textOfValue,
+	valueOfText,
+} from "./field-text.ts";
 import { manifestOf } from "./manifest.ts";
 
 const specs = new Map(
@@ -69,6 +75,24 @@ test("a form draws every field that it has none of its own for, and of a union t
 	expect(ofDestination.join()).not.toMatch(/duckDB|bigQuery|clickHouse/);
 });
 
+test("each field that a form has words for is one of the CRD's, in one form and one group", () => {
+	for (const [kind, form] of [
+		["Source", sourceForm],
+		["Pipeline", pipelineForm],
+		["TrackingPlan", planForm],
+	] as const) {
+		const paths = Object.values(form).flatMap(Object.keys);
+		expect(new Set(paths).size).toBe(paths.length);
+		for (const path of paths)
+			expect(schemaAt(specs.get(kind)!, path), path).toHaveProperty("type");
+	}
+});
+
+const secretNames = {
+	type: "array",
+	items: { properties: { name: { type: "string" } } },
+};
+
 test.each([
 	[{ type: "integer" }, "7", 7],
 	[{ type: "integer" }, "seven", "seven"],
@@ -76,6 +100,7 @@ test.each([
 	[{ "x-kubernetes-int-or-string": true }, "2Gi", "2Gi"],
 	[{ "x-kubernetes-int-or-string": true }, "2", 2],
 	[{ type: "array", items: { type: "string" } }, "a\nb", ["a", "b"]],
+	[secretNames, "pager\nchat", [{ name: "pager" }, { name: "chat" }]],
 	[{ type: "object" }, "a: 1", { a: 1 }],
 	[{ type: "object" }, "a: [", "a: ["],
 	[{ type: "string", maxLength: 9 }, "", undefined],

@@ -1,7 +1,13 @@
 import { parse, stringify } from "yaml";
 import { choicesOf, fieldsIn } from "../../crds/fields.ts";
 import type { Schema } from "../../crds/resource-schema.ts";
-import { isObject, numberOf, type PlainObject, valueAt } from "./draft.ts";
+import {
+	isObject,
+	numberOf,
+	type PlainObject,
+	textAt,
+	valueAt,
+} from "./draft.ts";
 
 /** How a person writes a field of this schema: picks it, or types a number, a line, lines, or YAML. */
 export type FieldForm = "choice" | "number" | "line" | "lines" | "yaml";
@@ -14,7 +20,14 @@ export function formOf(schema: Schema): FieldForm {
 	if (schema["x-kubernetes-int-or-string"]) return "line";
 	if (type === "integer") return "number";
 	if (type === "string") return maxLength < longText ? "line" : "lines";
-	return type === "array" && items?.type === "string" ? "lines" : "yaml";
+	return type === "array" && (items?.type === "string" || isNames(schema))
+		? "lines"
+		: "yaml";
+}
+
+/** A list of objects that have a name and nothing else. */
+function isNames({ items }: Schema): boolean {
+	return Object.keys(items?.properties ?? {}).join() === "name";
 }
 
 /** The text that shows a value in its field. */
@@ -22,7 +35,7 @@ export function textOfValue(schema: Schema, value: unknown): string {
 	if (value === undefined) return "";
 	if (typeof value !== "object" || value === null) return String(value);
 	return Array.isArray(value) && formOf(schema) === "lines"
-		? value.join("\n")
+		? value.map((one) => (isObject(one) ? textAt(one, "name") : one)).join("\n")
 		: stringify(value);
 }
 
@@ -34,7 +47,10 @@ export function valueOfText(schema: Schema, text: string): unknown {
 		return numberOf(text);
 	switch (formOf(schema)) {
 		case "lines":
-			return schema.type === "array" ? text.split("\n") : text;
+			if (schema.type !== "array") return text;
+			return isNames(schema)
+				? text.split("\n").map((name) => ({ name }))
+				: text.split("\n");
 		case "yaml":
 			try {
 				return parse(text);
@@ -44,6 +60,11 @@ export function valueOfText(schema: Schema, text: string): unknown {
 		default:
 			return text;
 	}
+}
+
+/** The schema of the field at a path without lists. */
+export function schemaAt(schema: Schema, path: string): Schema {
+	return path.split(".").reduce((at, step) => at.properties![step]!, schema);
 }
 
 /**

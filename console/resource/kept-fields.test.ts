@@ -29,7 +29,6 @@ import {
 	isSpecField,
 	type PlainObject,
 	withField,
-	withNotifySecrets,
 } from "./draft.ts";
 import { manifestOf, readManifest } from "./manifest.ts";
 
@@ -153,7 +152,11 @@ test.each<[field: string, edited: Draft, about: RegExp]>([
 	],
 	["a value of the body", withMatch(pipeline, "equals", "paid"), nothing],
 	["what is told", withToldType(pipeline, "RunLate", true), nothing],
-	["whom it is told", withNotifySecrets(pipeline, "pager"), nothing],
+	[
+		"whom it is told",
+		withField(pipeline, "notify.secretRefs", [{ name: "pager" }]),
+		nothing,
+	],
 	["a key", withLatestBy(pipeline, "order_id", true), nothing],
 	[
 		"a date",

@@ -17,12 +17,12 @@ import { forms as words } from "../messages/forms.ts";
 import { namespace, useUnsaved } from "../router/navigation.ts";
 import { isSame } from "./conflict.ts";
 import { ConflictDialog } from "./conflict-dialog.tsx";
-import type { Draft, FormKind, ResourceView } from "./draft.ts";
+import type { Draft, FormContext, FormKind, ResourceView } from "./draft.ts";
 import { type FormState, keepForm, takeForm } from "./kept-draft.ts";
 import { lineDiff } from "./line-diff.ts";
 import { manifestOf } from "./manifest.ts";
-import { OtherFields } from "./other-fields.tsx";
 import { type Original, saveDraft } from "./save.ts";
+import { OtherFields } from "./schema-fields.tsx";
 import { YamlPanel } from "./yaml-panel.tsx";
 
 const plurals: Record<FormKind, string> = {
@@ -31,16 +31,6 @@ const plurals: Record<FormKind, string> = {
 	Pipeline: "pipelines",
 	TrackingPlan: "trackingplans",
 };
-
-/** What a form's fields get: the draft, how to change it, and the error of a field by its path. */
-export interface FormContext {
-	draft: Draft;
-	onDraft(draft: Draft): void;
-	errorAt(path: string): string | undefined;
-	isReadOnly: boolean;
-	/** The YAML is none, or not one of this form: the draft isn't what the visitor sees. */
-	isUnread: boolean;
-}
 
 /** What the form of each kind gets. */
 export interface FormProps {

@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
+import { sourceForm as hints } from "../../crds/forms.ts";
 import { providers } from "../../packages/contracts/providers.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { forms } from "../messages/forms.ts";
 import { sources as words } from "../messages/sources.ts";
-import { numberOf, textAt, withField } from "../resource/draft.ts";
+import { type FormContext, textAt, withField } from "../resource/draft.ts";
 import { EditPage } from "../resource/edit-page.tsx";
-import { NotifyFields } from "../resource/notify-fields.tsx";
-import { type FormContext, ResourceForm } from "../resource/resource-form.tsx";
+import { ResourceForm } from "../resource/resource-form.tsx";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import { navigate } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import {
@@ -150,22 +151,10 @@ export function EditSource({ params }: PageProps) {
 								secrets={secrets}
 								onSecrets={setSecrets}
 							/>
-							<TextField
-								label={words.retention}
-								help={words.retentionHelp}
-								type="number"
-								min="0"
-								error={form.errorAt("retentionDays")}
-								value={textAt(form.draft.spec, "retentionDays")}
-								onInput={(text) =>
-									form.onDraft(
-										withField(form.draft, "retentionDays", numberOf(text)),
-									)
-								}
-							/>
+							<SchemaFields kind="Source" hints={hints.kept} form={form} />
 							<section class="group" aria-labelledby="notify">
 								<h2 id="notify">{forms.notify}</h2>
-								<NotifyFields after="quietAfter" form={form} />
+								<SchemaFields kind="Source" hints={hints.told} form={form} />
 							</section>
 						</>
 					)}

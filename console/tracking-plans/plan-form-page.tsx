@@ -1,26 +1,27 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { planForm as hints } from "../../crds/forms.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { can } from "../api/session.ts";
 import { SelectField, TextField } from "../components/field.tsx";
 import { Page } from "../components/page.tsx";
 import { ProblemBox } from "../components/problem-box.tsx";
 import { trackingPlans as words } from "../messages/tracking-plans.ts";
-import { type Draft, textAt, withField } from "../resource/draft.ts";
-import { readManifest } from "../resource/manifest.ts";
 import {
+	type Draft,
 	type FormContext,
-	type FormProps,
-	ResourceForm,
-} from "../resource/resource-form.tsx";
+	textAt,
+	withField,
+} from "../resource/draft.ts";
+import { readManifest } from "../resource/manifest.ts";
+import { type FormProps, ResourceForm } from "../resource/resource-form.tsx";
 import { tryDraft } from "../resource/save.ts";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import { navigate } from "../router/navigation.ts";
 import { DryRun } from "./dry-run.tsx";
 import { useOperation } from "./operation.ts";
 import {
 	newPlan,
 	planFields,
-	policies,
-	propertyPolicies,
 	typePlace,
 	typePlaces,
 	withDrafted,
@@ -108,22 +109,7 @@ function Fields({ form, isNew }: { form: FormContext; isNew: boolean }) {
 			</section>
 			<fieldset class="group">
 				<legend>{words.policies}</legend>
-				{(
-					[
-						["onUnplannedEvent", policies],
-						["onViolation", policies],
-						["onUnplannedProperty", propertyPolicies],
-					] as const
-				).map(([field, choices]) => (
-					<SelectField
-						key={field}
-						label={words[field]}
-						error={errorAt(field)}
-						value={textAt(spec, field) || "Annotate"}
-						options={choices.map((one) => [one, words.policy[one]])}
-						onChange={set(field)}
-					/>
-				))}
+				<SchemaFields kind="TrackingPlan" hints={hints.policies} form={form} />
 			</fieldset>
 			{!isReadOnly && can("operations", "create") && (
 				<>

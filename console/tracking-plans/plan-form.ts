@@ -8,11 +8,6 @@ export const typePlaces: readonly TypePlace[] = [
 	...(["bodyPointer", "header", "constant"] as const),
 ];
 
-export const policies = ["Allow", "Annotate", "Quarantine", "Reject"] as const;
-export const propertyPolicies = [
-	...(["Allow", "Annotate", "Omit", "Quarantine", "Reject"] as const),
-];
-
 /** The paths of the fields that show their own errors; others are at their line of the YAML. */
 export const planFields = [
 	"name",

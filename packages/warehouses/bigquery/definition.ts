@@ -230,7 +230,7 @@ export const definition = {
 			},
 			createDataset: {
 				label: "Create the dataset if it isn't there",
-				kind: "flag",
+				isTick: true,
 			},
 			"credentials.secretRef.name": {
 				label: "Secret with a service account's key",
@@ -253,17 +253,15 @@ export const definition = {
 			bodyType: {
 				label: "Type of body in BigQuery",
 				help: "Not set: STRING, byte for byte. JSON is quicker and cheaper to query, but keeps neither spaces nor the order of members; a body that it can't hold is NULL and counted.",
-				kind: ["STRING", "JSON"],
 			},
 			partitionExpirationDays: {
 				label: "Days that BigQuery keeps",
 				help: "1 to 36500: BigQuery deletes the rows of older days, also of those that a run loads. Empty: as the table has it.",
-				kind: "number",
 			},
 			requirePartitionFilter: {
 				label: "Refuse queries without a date",
 				help: "BigQuery refuses queries that don't limit the column date.",
-				kind: "flag",
+				isTick: true,
 			},
 		},
 		place: ({ projectId, dataset }) => [projectId, dataset],

@@ -184,7 +184,6 @@ export const definition = {
 			engine: {
 				label: "Engine of tables",
 				help: "Not set: MergeTree, which ClickHouse Cloud makes a SharedMergeTree.",
-				kind: ["MergeTree", "ReplicatedMergeTree", "SharedMergeTree"],
 			},
 			cluster: {
 				label: "Cluster",

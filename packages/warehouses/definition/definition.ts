@@ -267,19 +267,22 @@ export interface WarehouseForm<Spec extends object = object> {
 	/** Behind the type's name in the choice, such as `a dataset`. */
 	title: string;
 	/** By the path in the type's part of the spec, in the order in which they are shown. The YAML has the rest. */
-	fields: Readonly<Record<string, WarehouseFormField>>;
+	fields: Readonly<Record<string, FieldHint>>;
 	/** The same of a Pipeline's table, by the path in the type's member of `spec.table`. */
-	tableFields?: Readonly<Record<string, WarehouseFormField>>;
+	tableFields?: Readonly<Record<string, FieldHint>>;
 	/** Where the warehouse is: what a list shows, joined by `/`. */
 	place(spec: Spec): (string | undefined)[];
 }
 
-export interface WarehouseFormField {
+/** What a person needs of a field beside its schema. */
+export interface FieldHint {
 	label: string;
 	/** Absent if the label says it all. */
-	help?: string;
-	/** Texts are those that may be chosen. Absent for any text. */
-	kind?: "number" | "flag" | readonly string[];
+	help?: string | undefined;
+	/** What each value means, where its name doesn't say it. */
+	choices?: Readonly<Record<string, string>>;
+	/** A flag that is on or absent. */
+	isTick?: true;
 }
 
 /** What every field that names a Secret says. */
@@ -287,7 +290,7 @@ export const secretHelp =
 	'A Secret of this namespace with the label tidemill.dev/use: "true".';
 
 /** The field of certificates of authorities. */
-export const authoritiesField: WarehouseFormField = {
+export const authoritiesField: FieldHint = {
 	label: "Secret with certificates of authorities",
 	help: `${secretHelp} Empty: the public authorities.`,
 };

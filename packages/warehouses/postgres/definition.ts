@@ -291,14 +291,12 @@ export const definition = {
 			port: {
 				label: "Port",
 				help: `Empty: the Secret's key port, or else ${defaultPort}.`,
-				kind: "number",
 			},
 			database: { label: "Database", help: "Empty: the Secret's key dbname." },
 			schema: { label: "Schema", help: `Empty: ${defaultSchema}.` },
 			sslMode: {
 				label: "TLS mode",
 				help: "verify-full checks the server's certificate and its name; disable sends events and the password unencrypted.",
-				kind: [...sslModes],
 			},
 			"caSecretRef.name": authoritiesField,
 		},
@@ -306,7 +304,6 @@ export const definition = {
 			bodyType: {
 				label: "Type of body in Postgres",
 				help: "Not set: text, byte for byte. jsonb is quicker to query, but keeps neither spaces nor the order of members; a body that it can't hold is NULL and counted.",
-				kind: ["text", "jsonb"],
 			},
 		},
 		place: ({ host, database, schema, credentials }) => [
