@@ -39,7 +39,7 @@ export function define(destinations: CommandGroup): void {
 		.addOption(
 			new Option(
 				"--secret-ref <name>",
-				"the Secret with the user and the password, or with BigQuery's key, which says where they may go (tidemill.dev/hosts)",
+				"the Secret with the user and the password, or with the service account's key; it says where a password may go (tidemill.dev/hosts)",
 			).conflicts(["secretStdin", "secretFile"]),
 		)
 		.addOption(secretStdinOption)

@@ -85,7 +85,7 @@ export function otherFields(
 	);
 }
 
-/** Of a union, as Kubernetes' APIs write it, the member that `type` names: `duckDB` beside `type: DuckDB`. */
+/** Of a union, as Kubernetes' APIs write it, the member that `type` names: `customToken` beside `type: CustomToken`. */
 function isOfChosen(
 	schema: Schema | undefined,
 	value: unknown,

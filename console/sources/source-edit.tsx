@@ -46,10 +46,10 @@ const at = {
 };
 
 /** The paths of fields that show their own errors. */
+const newFields = ["name", ...Object.values(at)];
 const fields = [
-	...["name", "displayName", "retentionDays"],
-	...["notify.quietAfter", "notify.secretRefs"],
-	...Object.values(at),
+	...newFields,
+	...["displayName", "retentionDays", "notify.quietAfter", "notify.secretRefs"],
 ];
 
 const ownFields = [
@@ -70,7 +70,7 @@ export function NewSource() {
 			<ResourceForm
 				kind="Source"
 				initial={newSource()}
-				fields={fields}
+				fields={newFields}
 				ownFields={ownFields}
 				completed={(draft) => withSecrets(draft, secrets)}
 				onSaved={({ name }) =>

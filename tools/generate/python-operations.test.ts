@@ -35,8 +35,8 @@ test("each endpoint is a method, a stream gives its events one by one, and a lis
 	for (const endpoint of endpoints)
 		expect(text).toContain(`def ${methodName(endpoint)}(self`);
 	expect(text).toMatch(
-		/def tail_events\(.*\) -> AsyncIterator\[ServerEvent\]:/,
+		/def tail_events\(.*\) -> AsyncIterator\[StreamedEvent\]:/,
 	);
-	expect(text).toMatch(/def follow\(.*\) -> Iterator\[ServerEvent\]:/);
+	expect(text).toMatch(/def follow\(.*\) -> Iterator\[StreamedEvent\]:/);
 	expect(text).toMatch(/async def each_events\(.*\) -> AsyncIterator\[/);
 });

@@ -42,7 +42,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 from ..asynchronous.http import AsyncApi
-from ..request import ServerEvent, path
+from ..request import StreamedEvent, path
 from ..synchronous.http import Api
 from . import types as t
 
@@ -84,7 +84,7 @@ function methodText(endpoint: Endpoint, isAsync: boolean): string {
 		...(isStream(endpoint) ? ["last_event_id=last_event_id"] : []),
 	];
 	if (isStream(endpoint))
-		return `    def ${methodName(endpoint)}(${signature}) -> ${isAsync ? "Async" : ""}Iterator[ServerEvent]:
+		return `    def ${methodName(endpoint)}(${signature}) -> ${isAsync ? "Async" : ""}Iterator[StreamedEvent]:
         """${summary}. It ends with the connection; with the id of the last event, another goes on after it."""
         return self._api.events(${args.join(", ")})
 `;

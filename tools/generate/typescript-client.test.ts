@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { Api, type ServerEvent } from "../../clients/typescript/src/request.ts";
+import {
+	Api,
+	type StreamedEvent,
+} from "../../clients/typescript/src/request.ts";
 
 /** An API that answers each request in turn, and the requests that it got. */
 function answering(...answers: [text: string, type: string][]) {
@@ -23,7 +26,7 @@ test("a stream's events come one by one, without the server's comments, and go o
 		': here\n\nid: 7\nevent: accepted\ndata: {"a":1}\n\nevent: end\ndata: {}\n\n',
 		"text/event-stream",
 	]);
-	const seen: ServerEvent[] = [];
+	const seen: StreamedEvent[] = [];
 	const path = "/v1/sources/shop/events/tail";
 	for await (const event of api.events("GET", path, { lastEventId: "6" }))
 		seen.push(event);

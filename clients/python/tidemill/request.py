@@ -22,7 +22,7 @@ TIMEOUT = httpx.Timeout(90, connect=10)
 logger = logging.getLogger("tidemill")
 
 
-class ServerEvent(NamedTuple):
+class StreamedEvent(NamedTuple):
     """One event of a stream, by its name and with its data."""
 
     id: str | None
@@ -36,7 +36,7 @@ class EventLines:
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}
 
-    def push(self, line: str) -> ServerEvent | None:
+    def push(self, line: str) -> StreamedEvent | None:
         if line:
             name, _, value = line.partition(":")
             self._fields[name] = value.removeprefix(" ")
@@ -44,7 +44,7 @@ class EventLines:
         fields, self._fields = self._fields, {}
         if "data" not in fields:
             return None
-        return ServerEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
+        return StreamedEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
 
 
 class Requests:

@@ -6,7 +6,7 @@ import { RunHandle } from "./run-handle.ts";
 
 export * from "./errors.ts";
 export type * from "./generated/types.ts";
-export type { ServerEvent, Token } from "./request.ts";
+export type { StreamedEvent, Token } from "./request.ts";
 export * from "./run-errors.ts";
 export { RunHandle, type WaitOptions } from "./run-handle.ts";
 

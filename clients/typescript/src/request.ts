@@ -22,7 +22,7 @@ interface RequestParts {
 }
 
 /** One event of a stream, by its name and with its data. */
-export interface ServerEvent {
+export interface StreamedEvent {
 	id?: string;
 	event: string;
 	data: Record<string, unknown>;
@@ -79,7 +79,7 @@ export class Api {
 			lastEventId,
 			...parts
 		}: RequestParts & { lastEventId?: string | undefined },
-	): AsyncGenerator<ServerEvent> {
+	): AsyncGenerator<StreamedEvent> {
 		const headers = {
 			...parts.headers,
 			Accept: "text/event-stream",
@@ -208,7 +208,7 @@ export class Api {
 }
 
 /** Undefined of a comment, by which the server shows that it is there. */
-function eventOf(block: string): ServerEvent | undefined {
+function eventOf(block: string): StreamedEvent | undefined {
 	const fields = new Map(
 		block
 			.split("\n")

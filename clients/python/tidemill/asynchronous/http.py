@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from ..access import Token, base_url, token_or_variable
-from ..request import TIMEOUT, EventLines, Requests, ServerEvent, json_of
+from ..request import TIMEOUT, EventLines, Requests, StreamedEvent, json_of
 
 
 class AsyncApi:
@@ -34,7 +34,7 @@ class AsyncApi:
         response = await self._send(method, path, **parts)
         return response.text
 
-    async def events(self, method: str, path: str, *, last_event_id: str | None = None, **parts: Any) -> AsyncIterator[ServerEvent]:
+    async def events(self, method: str, path: str, *, last_event_id: str | None = None, **parts: Any) -> AsyncIterator[StreamedEvent]:
         """The events of a stream, until the server or the network ends it."""
         headers = {**parts.pop("headers", {}), "Accept": "text/event-stream", "Last-Event-ID": last_event_id}
         response = await self._send(method, path, headers=headers, stream=True, **parts)
