@@ -37,7 +37,7 @@ export const pipelineForm = {
 	existing: {
 		"table.onIncompatible": {
 			label: "If it doesn't fit the columns",
-			help: "Rebuild loses the rows of days that the source keeps no more, once columns change.",
+			help: "The rows of days that the source keeps no more are lost by Rebuild, once columns change.",
 			choices: {
 				Fail: "Fail: the table stays, and the pipeline isn't ready",
 				Rebuild: "Rebuild: it is dropped and created again",
