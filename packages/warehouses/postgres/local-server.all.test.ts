@@ -15,14 +15,17 @@ const script = `
 		port: 1,
 		password: "x",
 		onInstall: (text) => installs.push(text),
-		alone: (folder, action) => withLock(folder + "/lock", () => {}, action),
+		alone: (folder, action) =>
+			folder === process.env.HELD
+				? Promise.reject(new Error("It waits for " + folder))
+				: withLock(folder + "/lock", () => {}, action),
 	});
 	console.log(installs.length);
 `;
 
 test("of two starts that find no Postgres one installs it, and both use it", async () => {
 	const cache = mkdtempSync(join(tmpdir(), "tidemill-cache-"));
-	const start = async (name: string) => {
+	const start = async (name: string, held = "") => {
 		const { stdout } = await promisify(execFile)(
 			process.execPath,
 			["--input-type=module", "-e", script],
@@ -30,6 +33,7 @@ test("of two starts that find no Postgres one installs it, and both use it", asy
 				env: {
 					...process.env,
 					TIDEMILL_CACHE: cache,
+					HELD: held,
 					DIRECTORY: join(mkdtempSync(join(tmpdir(), name)), "postgres"),
 				},
 			},
@@ -38,5 +42,7 @@ test("of two starts that find no Postgres one installs it, and both use it", asy
 	};
 	const installs = await Promise.all([start("one-"), start("two-")]);
 	expect(installs.toSorted()).toEqual([0, 1]);
+	// Whoever builds another program holds the lock of the cache.
+	expect(await start("three-", cache)).toBe(0);
 	expect(readdirSync(cache)).toEqual(["postgres-18.4"]);
 });

