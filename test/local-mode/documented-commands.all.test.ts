@@ -185,6 +185,13 @@ test.skipIf(!hasPostgres)("tidemill sql says how to ask Postgres", async () => {
 	);
 });
 
+test("a claim for a file of DuckDB, and a Destination on it, are made by the page's commands", async () => {
+	await run(documented("docs/duckdb.md#set-it-up sh"));
+	await shell(
+		"kubectl wait --for=condition=Ready destination/events --timeout=60s",
+	);
+});
+
 test.skipIf(!hasPython3)(
 	"ClickHouse is tried from a form to a query",
 	async () => {
