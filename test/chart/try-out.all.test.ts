@@ -84,6 +84,14 @@ test.each([
 	},
 );
 
+test("what a release prints leads to receive before it sends an event there, and on to a table", () => {
+	const notes = readFileSync(join(chart, "templates/NOTES.txt"), "utf8");
+	const steps = ["kind: Source", "port-forward", "curl -d", "want-a-table.md"];
+	const places = steps.map((step) => notes.indexOf(step));
+	expect(places).not.toContain(-1);
+	expect(places).toEqual(places.toSorted((a, b) => a - b));
+});
+
 /** Jobs ask for nothing by themselves. These are the resources that docs/jobs.md recommends, and install.md counts. */
 const ofRun = { cpu: "250m", memory: "512Mi" };
 
