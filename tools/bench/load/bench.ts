@@ -21,6 +21,7 @@ import {
 	withDuckDB,
 	writeEventFiles,
 } from "./objects.ts";
+import { reloads } from "./reload.ts";
 import { type LoadBench, warehouses } from "./warehouses.ts";
 
 /** BENCH_EVENTS=10000000 shows that memory doesn't grow with the number of events. */
@@ -36,6 +37,7 @@ if (!warehouse)
 const measures: Record<string, (here: LoadBench) => Promise<Measurement[]>> = {
 	whole: wholeLoad,
 	minute: newMinutes,
+	...(chosen === "Postgres" && { reload: reloads }),
 	...(chosen === "DuckDB" && { large: largeBodies }),
 };
 

@@ -38,6 +38,8 @@ export interface StartedWarehouse {
 	env?: Record<string, string>;
 	/** Does by hand what the load does. @param path the prepared file, or the folder of the objects. */
 	alone?(path: string): Promise<ProcessCost>;
+	/** How many bytes it has written into its log of changes, ever. */
+	logged?(): Promise<number>;
 	/** Empties it after a leg. */
 	clear(): Promise<void>;
 	stop(): Promise<void>;
@@ -123,6 +125,12 @@ const postgres: BenchWarehouse = {
 						stdio: "inherit",
 					}),
 				);
+			},
+			logged: async () => {
+				const [[bytes] = []] = await server.rows(
+					"SELECT pg_current_wal_insert_lsn() - '0/0'",
+				);
+				return Number(bytes);
 			},
 			clear: async () => {
 				await server.rows("DROP TABLE IF EXISTS events, _tidemill_loads");
