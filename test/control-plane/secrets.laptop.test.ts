@@ -1,5 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import {
 	type Destination,
 	destinationKind,
@@ -7,11 +9,17 @@ import {
 	sourceKind,
 } from "../../crds/generated/types.ts";
 import { bucket } from "../../packages/contracts/nats.ts";
-import { type Route, routeKey } from "../../packages/contracts/route.ts";
+import {
+	type Route,
+	routeKey,
+	syncedKey,
+} from "../../packages/contracts/route.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { kinds, type Secret } from "../../packages/kube/kinds.ts";
 import type { ObjectDraft } from "../../packages/kube/resource.ts";
+import { streamOf } from "../../packages/streams/made-streams.ts";
 import { OperatorWorld } from "../support/fixtures/control-plane/operator-world.ts";
+import type { SeenRequest } from "../support/proxies/apiserver-proxy.ts";
 
 /* Tidemill reads a Secret only if it has the label. It notices the label, and says how to set it. */
 
@@ -186,4 +194,85 @@ test("the apiserver is asked for the metadata of Secrets, and for the whole of o
 		expect(query.get("fieldSelector")).toMatch(/^metadata\.name=./);
 		expect(query.get("labelSelector")).toBe("tidemill.dev/use=true");
 	}
+});
+
+test("after a restart a token's change takes effect while another account's Secrets are still being read, and a new bucket is marked complete once all are", async () => {
+	const late = { timeout: 60_000, interval: 20 };
+	const [foreign = ""] = await world.namespaces(1);
+	await world.stopOperator();
+	world.startOperator([namespace, foreign], { throughProxy: true });
+	for (const [account, name] of [
+		[namespace, "own"],
+		[foreign, "slow"],
+	] as const) {
+		await world.apply(account, secretYaml(name));
+		await world.client.patch(
+			kinds.secret,
+			name,
+			account,
+			{ metadata: { labels: { "tidemill.dev/use": "true" } } },
+			"merge",
+		);
+		await world.apply(account, resourceYaml("Source", name));
+	}
+	const slow = await vi.waitFor(async () => {
+		const found = await world.client.get<Source>(sourceKind, "slow", foreign);
+		expect(found?.status?.webhookURL).toBeDefined();
+		return found!.status!.sourceKey!;
+	}, late);
+	await vi.waitFor(() => becomes("Source", "own", "Active"), late);
+	const { status } = (await readyOf("Source", "own")) as Source;
+	const routes = await new Kvm(world.connection).open(bucket.routes);
+	const revision = async () =>
+		(await routes.get(routeKey(status!.sourceKey!)))?.revision;
+	const before = await revision();
+	await world.stopOperator();
+
+	const isReadOf = (name: string, { query }: SeenRequest) =>
+		query.get("fieldSelector") === `metadata.name=${name}`;
+	let { promise: released, resolve: release } = Promise.withResolvers<void>();
+	let held = 0;
+	world.proxy.onRequest = (request) => {
+		if (!isReadOf("slow", request)) return undefined;
+		held++;
+		return released;
+	};
+	onTestFinished(() => release());
+	await change("own", { stringData: { value: "another-token-of-16-bytes" } });
+	world.startOperator([namespace, foreign], { throughProxy: true });
+	// The client gives a request up after 30 s.
+	await vi.waitFor(async () => expect(await revision()).not.toBe(before), {
+		timeout: 25_000,
+		interval: 20,
+	});
+	expect(held).toBe(1);
+
+	await world.stopOperator();
+	release();
+	({ promise: released, resolve: release } = Promise.withResolvers<void>());
+	const { streams } = await jetstreamManager(world.connection);
+	await streams.delete(streamOf(bucket.routes));
+	world.proxy.requests.length = 0;
+	world.startOperator([namespace, foreign], { throughProxy: true });
+	await vi.waitFor(
+		() =>
+			expect(
+				world.proxy.requests.some(
+					(request) => isReadOf("own", request) && request.isAnswered,
+				),
+			).toBe(true),
+		{ timeout: 25_000, interval: 20 },
+	);
+	// What didn't wait for the other's would be published by then.
+	await delay(500);
+	release();
+	await vi.waitFor(async () => {
+		const anew = await new Kvm(world.connection).open(bucket.routes);
+		const [mark, ...both] = await Promise.all(
+			[syncedKey, routeKey(slow), routeKey(status!.sourceKey!)].map(
+				async (key) => (await anew.get(key))?.revision ?? Number.NaN,
+			),
+		);
+		expect(mark).toBeGreaterThan(Math.max(...both));
+	}, late);
 });

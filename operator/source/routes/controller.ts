@@ -76,7 +76,11 @@ export function createRouteController({
 							if (!found || (isKnown && !found.status?.shards)) return [];
 							return keysOf(found, facts)?.shards ?? [];
 						},
-						(found) => restore.markOf(found),
+						async (found) => {
+							// Receivers believe a bucket with a marker, so it says nothing of a part of the routes.
+							if (found === undefined) await secrets.synced;
+							return restore.markOf(found);
+						},
 					);
 				} catch (err) {
 					log.warn({ err }, "routes can't be published; trying again");
@@ -96,7 +100,11 @@ export function createRouteController({
 		if (deleted || source.metadata.generation !== previous?.metadata.generation)
 			loop.enqueue(whole);
 	});
-	loop.watch(secrets, () => [whole]);
+	// A Source whose Secrets have yet to be read keeps its route, so nobody waits for others' Secrets.
+	const { listed: synced } = secrets;
+	loop.watch({ synced, onChange: (act) => secrets.onChange(act) }, () => [
+		whole,
+	]);
 	ledgers.onChange((sourceKey) => {
 		if (sourceKey && ledgers.isDeleted(sourceKey)) loop.enqueue(whole);
 	});

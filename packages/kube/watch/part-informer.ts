@@ -56,6 +56,8 @@ const readBackoff = { baseMs: 200, maxMs: 30_000 };
  */
 export class PartInformer<T extends KubeObject, P> {
 	readonly kind: Informer<T>["kind"];
+	/** Fulfilled once it is known what is wanted, for who can do without what {@link isUnread}: one namespace's parts may take long. */
+	readonly listed: Promise<void>;
 	/** Fulfilled once all that is wanted has been read, or couldn't be. */
 	readonly synced: Promise<void>;
 	hasSynced = false;
@@ -78,7 +80,8 @@ export class PartInformer<T extends KubeObject, P> {
 			log.error({ err, kind: this.kind.kind }, "a change handler failed"),
 		);
 		objects.onChange((object) => this.look(keyOf(object)));
-		this.synced = this.#sync([objects, ...after]);
+		this.listed = this.#list([objects, ...after]);
+		this.synced = this.listed.then(() => this.#sync());
 	}
 
 	/** As {@link Informer.run}. */
@@ -125,16 +128,20 @@ export class PartInformer<T extends KubeObject, P> {
 
 	/** The object has changed, or what is wanted of it. */
 	look(key: ObjectKey): void {
-		if (!this.#isOpen) return;
+		// What couldn't be read until it stopped is missing for ever.
+		if (!this.#isOpen || this.#stop.signal.aborted) return;
 		const object = this.#options.objects.get(key.namespace, key.name);
 		if (object && this.#isMissing(object)) this.#begin(key);
 		else this.#show(key, object);
 	}
 
-	async #sync(others: readonly { synced: Promise<void> }[]): Promise<void> {
+	async #list(others: readonly { synced: Promise<void> }[]): Promise<void> {
 		await Promise.all(others.map(({ synced }) => synced));
 		this.#isOpen = true;
 		for (const object of this.#options.objects.list()) this.look(keyOf(object));
+	}
+
+	async #sync(): Promise<void> {
 		await Promise.all(this.#reading.values());
 		this.hasSynced = true;
 	}
