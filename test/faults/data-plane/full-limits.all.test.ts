@@ -1,6 +1,7 @@
 // In make test: test/data-plane/archive.laptop.test.ts
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
 import { expect, onTestFinished, test } from "vitest";
 import { startArchiveProcess } from "../../support/faults/archive-process.ts";
 import { memoryDisk } from "../../support/faults/loop-disk.ts";
@@ -64,22 +65,32 @@ test("JetStream's full memory stops no event, and the log says which limit to ra
 	expect((await ended).stdout).toContain("Raise max_memory_store");
 });
 
-test.each([2, 4])(
-	"an account that may have %i streams keeps archive from its work, which /readyz says with the limit, and once it may have more all goes on",
-	async (streams) => {
+test.each([
+	["streams", 2],
+	["streams", 4],
+	["consumers", 1],
+])(
+	"an account that may have too few %s, %i, keeps archive from its work, which /readyz says with the limit, and once it may have more all goes on",
+	async (what, most) => {
+		const limit = `max_${what}`;
 		const scene = await startScene((config) => {
-			config.accounts.tidemill.jetstream = { ...roomy, max_streams: streams };
+			config.accounts.tidemill.jetstream = { ...roomy, [limit]: most };
 		});
 		const { archive } = scene;
+		// One of a stream is all that archive needs, and somebody else may have that.
+		if (what === "consumers") {
+			const { consumers } = await jetstreamManager(archive.connection);
+			await consumers.add(archive.stream, { durable_name: "another" });
+		}
 		const { readyz } = await startArchiveProcess(archive);
 		await archive.publish([newEvent("1")]);
 		await eventually(async () =>
 			expect(await readyz()).toMatch(
-				/maximum number of streams reached. Raise max_streams/,
+				new RegExp(`maximum (number of )?${what} .*Raise ${limit}`),
 			),
 		);
 		await restart(scene, (config) => {
-			config.accounts.tidemill.jetstream = { ...roomy, max_streams: 100 };
+			config.accounts.tidemill.jetstream = { ...roomy, [limit]: 100 };
 		});
 		await eventually(async () => {
 			expect(await archive.bodies()).toEqual(["1"]);
