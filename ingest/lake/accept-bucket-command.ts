@@ -33,6 +33,7 @@ export async function main(): Promise<number> {
 			);
 			return 0;
 		}
+		await progress.forgetCounts();
 		const mark = acceptedMark(known, found, randomUUID());
 		// NATS first: if this ends in between, the bucket is refused until the command is repeated.
 		const accepted = new Date().toISOString();

@@ -13,7 +13,12 @@ import { ArchiveMetrics } from "../../ingest/archive/write/archive-metrics.ts";
 import { BucketMarks } from "../../ingest/archive/write/bucket-marks.ts";
 import { CutStore } from "../../ingest/archive/write/cut-store.ts";
 import { NatsProgress } from "../../ingest/archive/write/nats-progress.ts";
+import {
+	type SourceLedger,
+	sumOfLedgers,
+} from "../../packages/contracts/ledger.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { firing } from "../support/alerts/firing.ts";
 import { commandsIn, runbookOf } from "../support/alerts/runbook.ts";
 import { startArchiveProcess } from "../support/faults/archive-process.ts";
@@ -194,6 +199,21 @@ test("an older copy is refused until a person accepts it; then what it lacks is 
 	await archiveOne(archive);
 	const copy = await copyOf(archive);
 	const { id, number } = await growNumber(archive);
+	const quiet = randomUUID().replaceAll("-", "");
+	const archived = async (sourceKey: string) => {
+		const { account, shards } = { account: "shop", shards: [archive.shard] };
+		const progress = await progressOf(archive);
+		const { ledgers } = await progress.counts({ account, sourceKey, shards });
+		return sumOfLedgers(ledgers as SourceLedger[])?.archived;
+	};
+	const today = utcDate(Date.now());
+	const archiving = await startArchiveProcess(archive);
+	await archive.publish([newEvent("gone, too", { sourceKey: quiet })]);
+	await eventually(async () =>
+		expect(await archived(quiet)).toEqual({ [today]: 1 }),
+	);
+	archiving.child.kill();
+	await archiving.ended;
 	await archiveOne(archive, "gone");
 	const process = await expectRefused(archive, copy, "BucketIsOlder");
 
@@ -208,7 +228,7 @@ test("an older copy is refused until a person accepts it; then what it lacks is 
 		`s3://${servers.s3.bucket}/${copy} is archive's bucket from now on, with the id ${id} and the number ${number + 1}. It is an older copy: archive had seen number ${number}, and this had ${number - 1}.`,
 	);
 	expect(accepted.stdout).toContain(
-		`Sequences 2 to 2 of stream ${archive.stream} were archived, and this bucket has no record of them: they count as lost.`,
+		`Sequences 2 to 3 of stream ${archive.stream} were archived, and this bucket has no record of them: they count as lost.`,
 	);
 	await eventually(async () => expect(await process.readyz()).toBe("ok\n"));
 	const answer = await eventually(async () => {
@@ -220,9 +240,13 @@ test("an older copy is refused until a person accepts it; then what it lacks is 
 	expect(manifest.dates.reduce((sum, { rows }) => sum + rows, 0)).toBe(2);
 	const metrics = await process.metrics();
 	expect(metrics).toContain(
-		`tidemill_archive_lost_frames{shard="${archive.shard}"} 1`,
+		`tidemill_archive_lost_frames{shard="${archive.shard}"} 2`,
 	);
 	expect(metrics).toContain("tidemill_archive_bucket_refused 0");
+	expect(await archived(quiet)).toEqual({});
+	await eventually(async () =>
+		expect(await archived(archive.sourceKey)).toEqual({ [today]: 2 }),
+	);
 	expect((await ledger(archive, copy, "accept-bucket")).stdout).toContain(
 		"Nothing to accept",
 	);

@@ -15,6 +15,7 @@ function bucket(): KV {
 	return {
 		create: write,
 		update: write,
+		keys: async () => entries.keys(),
 		get: async (key: string) => {
 			const entry = entries.get(key);
 			return (
@@ -22,6 +23,7 @@ function bucket(): KV {
 					operation: "PUT",
 					revision: entry.revision,
 					string: () => entry.value,
+					json: () => JSON.parse(entry.value),
 				}
 			);
 		},
@@ -61,4 +63,26 @@ test("a ledger gives way to a later one, and one through a time of the future to
 		published.push(Math.round((Date.parse(archivedThrough) - now) / minuteMs));
 	}
 	expect(published).toEqual([-3, -1, -1, 72 * 60, -2]);
+});
+
+test("of a bucket that a person has accepted, fewer events are counted than before, and none of a Source that it doesn't know", async () => {
+	const progress = new NatsProgress(bucket(), bucket());
+	const counted = (sourceKey: string, minute: number, events: number) => ({
+		...ledgerThrough(Date.parse("2026-03-01T10:00:00Z") + minute * minuteMs),
+		...{ sourceKey, firstEventDate: "2026-03-01", quarantined: {} },
+		archived: { "2026-03-01": events },
+	});
+	const archived = async (sourceKey: string) => {
+		const asked = { account: "shop", sourceKey, shards: [0] };
+		const { ledgers } = await progress.counts(asked);
+		return ledgers.map((ledger) => "archived" in ledger && ledger.archived);
+	};
+	await progress.setLedger(counted("less", 9, 30));
+	await progress.setLedger(counted("unknown", 9, 5));
+	await progress.setShard({ version: 1, shard: 0, lostFrames: {} });
+	await progress.forgetCounts();
+	await progress.setLedger(counted("less", 1, 10));
+	expect(await archived("less")).toEqual([{ "2026-03-01": 10 }]);
+	expect(await archived("unknown")).toEqual([{}]);
+	expect(await progress.shardState(0)).toMatchObject({ lostFrames: {} });
 });

@@ -135,6 +135,21 @@ export class NatsProgress {
 		if (isTaken) await put(furtherKey(sourceKey, shard!));
 	}
 
+	/**
+	 * No Source's ledger counts anything, where a person has accepted another state of the bucket: archive counts anew what that has, and
+	 * publishes nothing that is older than what is published.
+	 */
+	async forgetCounts(): Promise<void> {
+		for (const key of await Array.fromAsync(await this.#ledger.keys()))
+			await revise(this.#ledger, key, async (published) => {
+				const ledger: SourceLedger = JSON.parse(published ?? "{}");
+				if (!ledger.archived) return undefined;
+				const { quarantined: _, deviations: __, ...kept } = ledger;
+				const archivedThrough = `${ledger.firstEventDate}T00:00:00.000Z`;
+				return JSON.stringify({ ...kept, archivedThrough, archived: {} });
+			});
+	}
+
 	/** What was counted of one Source, if it is the account's. */
 	async counts({
 		account,

@@ -9,7 +9,7 @@ import type { BucketLoss } from "./plan.ts";
 import type { Scene } from "./scene/scene.ts";
 import { eventually, Violation } from "./scene/violation.ts";
 
-const eventsAfter = 12;
+export const eventsAfter = 12;
 
 /**
  * Objects are gone from the bucket, whose rows a table may have. Looks whether people are told of exactly these, follows what they
@@ -148,7 +148,7 @@ function verifyTold(
 }
 
 /** To the table's Source. */
-async function sendMore(scene: Scene, source: number): Promise<void> {
+export async function sendMore(scene: Scene, source: number): Promise<void> {
 	const { acknowledged } = scene.sent;
 	const enough = acknowledged.size + eventsAfter;
 	let n = 0;

@@ -7,9 +7,10 @@ import { type Stack, startStack } from "./stack.ts";
 
 /**
  * `make chaos SEEDS=1..200`. Unless it is told otherwise: a full disk, a full JetStream, an emptied etcd, power loss, a lost disk, a
- * forgotten frame, midnight, an old copy, an object and a day that are gone, compaction, and wrong clocks of receive and NATS.
+ * forgotten frame, midnight, an old copy of NATS and of the bucket, an object and a day that are gone, compaction, and wrong clocks of
+ * receive and NATS.
  */
-const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "47,49..51,53,55..59,90");
+const seeds = seedsOf(process.env.CHAOS_SEEDS ?? "47,49..51,53,55..59,90,92");
 
 let stack: Stack;
 beforeAll(async () => {

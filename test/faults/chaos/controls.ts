@@ -340,6 +340,18 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 		},
 		red: ["table"],
 	},
+	{
+		name: "an accepted bucket's events are counted as those of the one before",
+		file: "ingest/archive/write/nats-progress.ts",
+		find: "				if (!ledger.archived) return undefined;\n",
+		replace: "				if (ledger) return undefined;\n",
+		faults: [{ kind: "older-bucket", acknowledged: 10, adds: true }],
+		seenBy: {
+			file: "ingest/archive/write/nats-progress.test.ts",
+			test: "that a person has accepted",
+		},
+		red: ["ledger"],
+	},
 ];
 
 function lostDisk(backlog: number, acknowledged: number): Fault {

@@ -56,6 +56,7 @@ export type Fault =
 	  }
 	| Move
 	| BucketLoss
+	| OlderBucket
 	/** Everything is archived; then NATS gets back its files as they were after so many events. After all other faults. */
 	| { kind: "restore"; acknowledged: number; isOvertaken: boolean };
 
@@ -66,6 +67,16 @@ export type Fault =
 export interface BucketLoss {
 	kind: "lost-object" | "lost-day";
 	nth: number;
+	adds: boolean;
+}
+
+/**
+ * Everything is archived and loaded; then a copy of the bucket, as it was after so many events, is all that is left of it. `adds`: the
+ * next Run is a schedule's.
+ */
+export interface OlderBucket {
+	kind: "older-bucket";
+	acknowledged: number;
 	adds: boolean;
 }
 
@@ -176,10 +187,15 @@ const usual: ((random: Random) => Fault)[] = [
 	(random) => refuse(500, at("superseded", "before", random), random),
 ];
 
-/** Wrong clocks need another NATS, so they come in their turn alone. */
+/** Wrong clocks need another NATS, and an older bucket costs half a minute, so they come in their turn alone. */
 export const catalogue: typeof usual = [
 	...usual,
 	...wrongClocks.map((parts) => (random: Random) => wrongClock(parts, random)),
+	(random) => ({
+		kind: "older-bucket",
+		acknowledged: upTo(40, random),
+		adds: random() < 0.5,
+	}),
 ];
 
 const faultsOfSeed = 3;
@@ -221,6 +237,7 @@ function excludes(one: Fault, other: Fault): boolean {
 	if (one.kind === other.kind && onlyOnce.has(one.kind)) return true;
 	if (movesClock.has(one.kind) && movesClock.has(other.kind)) return true;
 	if (isBucketLoss(one) && isBucketLoss(other)) return true;
+	if (one.kind === "older-bucket") return isBeforeBucket(other);
 	if (losesRoutes.has(one.kind) && losesRoutes.has(other.kind)) return true;
 	if (one.kind === "clock" || other.kind === "clock")
 		return [one, other].some(isOfCompaction);
@@ -229,6 +246,13 @@ function excludes(one: Fault, other: Fault): boolean {
 		isOfCompaction(one) &&
 		isOfCompaction(other) &&
 		stepOf(one) === stepOf(other)
+	);
+}
+
+/** A copy of the bucket is told apart from what NATS has, and what has been compacted is found by its rows alone. */
+function isBeforeBucket(fault: Fault): boolean {
+	return (
+		isBucketLoss(fault) || isOfCompaction(fault) || losesRoutes.has(fault.kind)
 	);
 }
 
@@ -241,7 +265,7 @@ function stepOf(fault: Fault): string | undefined {
 /** The order in which a plan's faults can be had: from a clock to be moved, to a run, to the end of all. */
 function phase(fault: Fault): number {
 	if (fault.kind === "midnight") return 0;
-	if (isBucketLoss(fault)) return 4;
+	if (isBucketLoss(fault) || fault.kind === "older-bucket") return 4;
 	if (fault.kind === "restore") return 5;
 	if (isOfCompaction(fault)) return 2;
 	return isOfLoad(fault) ? 3 : 1;
@@ -280,7 +304,7 @@ export function describe(fault: Fault): string {
 	if ("adds" in rest) words.push(rest.adds ? "and a schedule" : "and a Run");
 	if ("acknowledged" in rest)
 		words.push(
-			`as after ${rest.acknowledged} events${rest.isOvertaken ? ", overtaken" : ""}`,
+			`as after ${rest.acknowledged} events${"isOvertaken" in rest && rest.isOvertaken ? ", overtaken" : ""}`,
 		);
 	if ("at" in rest)
 		words.push(

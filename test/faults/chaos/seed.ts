@@ -7,6 +7,7 @@ import { untilArchived, verifyArchive } from "./checks/verify.ts";
 import { compact, untilCompactable } from "./compaction.ts";
 import { LoadedTable } from "./load.ts";
 import { moveSource, verifyMoved } from "./move.ts";
+import { copyBucket, restoreOlderBucket } from "./older-bucket.ts";
 import {
 	describe,
 	type Fault,
@@ -63,8 +64,10 @@ export async function runSeed(
 	});
 	try {
 		const result = await run(scene, seed, faults, root);
-		// Whose clock was moved or whose stream is an old one is of no more use.
-		if (faults.some((fault) => movesClock(fault) || fault.kind === "restore"))
+		// Whose clock was moved or whose stream or bucket is an old one is of no more use.
+		const isOld = ({ kind }: Fault) =>
+			kind === "restore" || kind === "older-bucket";
+		if (faults.some((fault) => movesClock(fault) || isOld(fault)))
 			await stack.leaveScene();
 		return result;
 	} catch (error) {
@@ -94,7 +97,11 @@ async function run(
 	scene.send();
 	await scene.untilMore(eventsBefore);
 	const restore = faults.find((fault) => fault.kind === "restore");
-	const copying = restore && copyAfter(scene, restore.acknowledged);
+	const copying = restore && copyAfter(scene, restore.acknowledged, copyNats);
+	const older = faults.find((fault) => fault.kind === "older-bucket");
+	const copyingBucket =
+		older && copyAfter(scene, older.acknowledged, copyBucket);
+	copyingBucket?.catch(() => undefined);
 	const move = faults.find((fault) => fault.kind === "move");
 	const keepsKeys = !faults.some(({ kind }) => kind === "lost-disk");
 	const moving = move && moveSource(scene, move, keepsKeys);
@@ -108,6 +115,7 @@ async function run(
 	if (midnight) await untilAnotherDay(scene, startedAtMs);
 	const asked = (await moving) ?? [];
 	const copy = await copying;
+	const bucketCopy = await copyingBucket;
 	await scene.untilMore(eventsAfter);
 	await scene.planned.untilEachOutcome(scene.sent);
 	const ofCompaction = faults.filter(isOfCompaction);
@@ -128,6 +136,7 @@ async function run(
 		ofLoad.length > 0 ||
 		isCompacted ||
 		bucketLoss !== undefined ||
+		older !== undefined ||
 		seed % seedsPerLoad === 0;
 	if (isLoaded) {
 		const source = (move?.source ?? seed) % scene.routes.length;
@@ -149,6 +158,11 @@ async function run(
 			scene.traps.clear();
 			await loseObjects(scene, bucketLoss, { source, table: loaded }, rows);
 		}
+		if (older && bucketCopy) {
+			scene.traps.clear();
+			const about = { source, table: loaded };
+			await restoreOlderBucket(scene, older, bucketCopy, about, rows);
+		}
 	}
 	scene.traps.clear();
 	if (restore && copy)
@@ -163,9 +177,13 @@ async function run(
 	};
 }
 
-async function copyAfter(scene: Scene, events: number): Promise<string> {
+async function copyAfter(
+	scene: Scene,
+	events: number,
+	copy: (scene: Scene) => Promise<string>,
+): Promise<string> {
 	await scene.untilMore(events);
-	return copyNats(scene);
+	return copy(scene);
 }
 
 async function untilAnotherDay({ clock }: Scene, startedAtMs: number) {

@@ -62,6 +62,7 @@ export async function strike(scene: Scene, fault: Fault): Promise<void> {
 		case "move":
 		case "lost-object":
 		case "lost-day":
+		case "older-bucket":
 		case "restore":
 			return;
 	}

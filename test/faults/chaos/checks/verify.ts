@@ -154,13 +154,25 @@ async function streamsOf(scene: Scene): Promise<CutStream[]> {
 }
 
 /** All streams that have cuts. */
-async function cutStreams({ directory }: Scene): Promise<string[]> {
+async function cutStreams({
+	directory,
+}: Pick<Scene, "directory">): Promise<string[]> {
 	return readdir(join(directory, "cuts")).catch(() => []);
 }
 
+/** All cut records of a bucket whose files are in this folder. */
+export async function cutsIn(bucket: string): Promise<CutRecord[]> {
+	const streams = await cutStreams({ directory: bucket });
+	const cuts = streams.map((stream) => cutsOf({ directory: bucket }, stream));
+	return (await Promise.all(cuts)).flat();
+}
+
 /** The stream's cut records, in order; none where there is no folder of them. */
-async function cutsOf(scene: Scene, stream: string): Promise<CutRecord[]> {
-	const directory = join(scene.directory, "cuts", stream);
+async function cutsOf(
+	bucket: Pick<Scene, "directory">,
+	stream: string,
+): Promise<CutRecord[]> {
+	const directory = join(bucket.directory, "cuts", stream);
 	const files = (await readdir(directory).catch(() => [])).sort();
 	return Promise.all(
 		files.map((file) => readJSON<CutRecord>(join(directory, file))),
@@ -178,9 +190,8 @@ async function readJSON<T>(file: string): Promise<T> {
 
 /** What the bucket says of losses, once the operator and Prometheus are told as much. */
 async function toldLosses(scene: Scene): Promise<ToldLosses> {
-	const names = await cutStreams(scene);
-	const cuts = await Promise.all(names.map((name) => cutsOf(scene, name)));
-	const losses = lossesOf(cuts.flat(), await decidedLosses(scene));
+	const cuts = await cutsIn(scene.directory);
+	const losses = lossesOf(cuts, await decidedLosses(scene));
 	const unknownSinceMs = new Map<number, number>();
 	const kv = await new Kvm(scene.admin).open(bucket.ledger);
 	for (let shard = 0; shard < scene.store.shards; shard++)
