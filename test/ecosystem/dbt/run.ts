@@ -52,11 +52,11 @@ try {
 			.replaceAll("examples/dbt", "$SCRATCH/dbt")
 			.replaceAll("dbt-env/bin", bin);
 	const first = here(documentedText("docs/dbt.md#try-it sh")).split("\n");
-	const next = here(documentedText("docs/dbt.md#postgres-and-clickhouse sh"));
+	const next = documentedText("docs/dbt.md#postgres-and-clickhouse sh");
 	for (const [target, destination, commands] of [
 		["duckdb", "warehouse", first.slice(2).join("\n")],
-		["clickhouse", "clickhouse", next],
-		["postgres", "postgres", next.replaceAll("clickhouse", "postgres")],
+		["clickhouse", "clickhouse", here(next)],
+		["postgres", "postgres", here(next.replaceAll("clickhouse", "postgres"))],
 	] as const)
 		await attempt(`its commands with ${target}`, async () => {
 			const said = await shell(commands);
