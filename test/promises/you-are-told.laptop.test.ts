@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Source } from "../../crds/generated/types.ts";
-import { locateHome } from "../../local/machine/home.ts";
+import { locateHome, readState } from "../../local/machine/home.ts";
+import type { LocalPorts } from "../../local/machine/ports.ts";
 import {
 	signingKey,
 	startWebhookReceiver,
@@ -51,6 +52,19 @@ function describes(resource: string, reason: string): Promise<string> {
 		return text;
 	}, soon);
 }
+
+/** Makes the Secret of the webhook that is told. */
+const tellAt = (url: string) =>
+	kubectl(
+		...["create", "secret", "generic", "tidemill-notifications"],
+		`--from-literal=url=${url}`,
+		`--from-literal=signingSecret=whsec_${signingKey}`,
+	);
+
+const label = () =>
+	kubectl(
+		...["label", "secret", "tidemill-notifications", "tidemill.dev/use=true"],
+	);
 
 const becomesReady = (resource: string) =>
 	kubectl("wait", "--for=condition=Ready", resource, "--timeout=120s");
@@ -257,8 +271,19 @@ spec: { sourceRef: { name: shop }, destinationRef: { name: guest } }
 	await server.rows(
 		`ALTER TABLE guest ADD CONSTRAINT without_mail CHECK (body NOT LIKE '%${mark}%')`,
 	);
-	await sendJSON(quickstart.webhookURL, `{"email":"${mark}"}`);
+	const told = await startWebhookReceiver();
+	onTestFinished(told.close);
+	await tellAt(told.url);
+	await label();
+	onTestFinished(
+		async () =>
+			void (await kubectl("delete", "secret", "tidemill-notifications")),
+	);
+	await describes("pipeline/guest", "NothingToTell");
+	const { json } = await sendJSON(quickstart.webhookURL, `{"email":"${mark}"}`);
+	const id: string = json.event_id;
 	const refused = await run("guest-refused");
+	await vi.waitFor(() => expect(told.calls).toHaveLength(1), soon);
 	expect(refused.error).toMatchObject({
 		code: "RowsRefused",
 		message: expect.stringMatching(
@@ -285,7 +310,16 @@ spec: { sourceRef: { name: shop }, destinationRef: { name: guest } }
 		});
 		return response.text();
 	};
-	const { logs, s3 } = locateHome({ TIDEMILL_HOME: local.home });
+	const { logs, ports, s3 } = locateHome({ TIDEMILL_HOME: local.home });
+	const { receiveHealth, archiveHealth, operatorHealth, apiHealth } =
+		readState<LocalPorts>(ports)!;
+	const metrics = () =>
+		Promise.all(
+			[receiveHealth, archiveHealth, operatorHealth, apiHealth].map(
+				async (port) =>
+					(await fetch(`http://127.0.0.1:${port}/metrics`)).text(),
+			),
+		);
 	/** The texts of the files below a folder. */
 	const textsIn = async (folder: string, isMeant = (_path: string) => true) => {
 		const found = await readdir(folder, {
@@ -309,26 +343,25 @@ spec: { sourceRef: { name: shop }, destinationRef: { name: guest } }
 		await asked("/runs/guest-refused"),
 		await asked("/runs/guest-refused/logs"),
 		await asked("/pipelines/guest"),
+		JSON.stringify(told.calls.map(({ payload }) => payload)),
+		await asked(`/events/${id}`),
+		...(await metrics()),
 		String(await server.rows("SELECT l::text FROM _tidemill_loads l")),
 		...stored,
 		...(await textsIn(logs)),
 	];
-	for (const text of texts.slice(0, 5)) expect(text).toContain("without_mail");
+	for (const text of texts.slice(0, 6)) expect(text).toContain("without_mail");
+	expect(texts[6]).toContain(id);
+	expect(texts[7]).toMatch(/^# TYPE tidemill_/m);
 	for (const text of texts) expect(text).not.toContain(mark);
 });
 
 test("a webhook is told of a Run that failed and of the one that succeeds after it", async () => {
 	const { url, calls, close } = await startWebhookReceiver();
 	onTestFinished(close);
-	await kubectl(
-		...["create", "secret", "generic", "tidemill-notifications"],
-		`--from-literal=url=${url}`,
-		`--from-literal=signingSecret=whsec_${signingKey}`,
-	);
+	await tellAt(url);
 	await describes("pipeline/orders", "SecretNotLabelled");
-	await kubectl(
-		...["label", "secret", "tidemill-notifications", "tidemill.dev/use=true"],
-	);
+	await label();
 	await describes("pipeline/orders", "NothingToTell");
 	await apply(
 		'{ apiVersion: tidemill.dev/v1alpha1, kind: Run, metadata: { name: much-too-old }, spec: { pipelineRef: { name: orders }, dates: { start: "2020-01-01", end: "2020-01-02" } } }',
