@@ -74,7 +74,7 @@ test("kubectl get shows what works: a Source, a Destination, a Pipeline, and its
 	await vi.waitFor(
 		async () =>
 			expect(await kubectl("get", "sources,destinations,pipelines")).toMatch(
-				/shop +Active +True.*warehouse +DuckDB +True +Verified.*orders +Ready +shop +warehouse +orders +Succeeded/s,
+				/shop +Active +True.*warehouse +DuckDB +True +Verified.*orders +Ready +Resolved +shop +warehouse +orders +Succeeded/s,
 			),
 		soon,
 	);
