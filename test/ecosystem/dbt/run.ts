@@ -46,7 +46,9 @@ try {
 		url=$(kubectl get source shop -o jsonpath={.status.webhookURL})
 		curl -sS "$url" -d '{"order": 1}' -H 'content-type: application/json'
 		curl -sS "$url" -d '{"order": 2}' -H 'content-type: application/json'
-		tidemill pipelines run orders --wait`);
+		curl -sS "$(kubectl get source contact -o jsonpath={.status.webhookURL})" -d name=Ada
+		tidemill pipelines run orders --wait
+		tidemill pipelines run contact --wait`);
 	const here = (commands: string) =>
 		commands
 			.replaceAll("examples/dbt", "$SCRATCH/dbt")
