@@ -312,7 +312,8 @@ test("while a reload of a table compares, somebody's change of a row is neither 
 });
 
 /** All that is known of the table itself, but for its rows. */
-const guards = `SELECT pg_get_userbyid(relowner), relrowsecurity, relforcerowsecurity, relreplident, relacl::text,
+const guards = `SELECT pg_get_userbyid(relowner), relrowsecurity, relforcerowsecurity, relreplident,
+	(SELECT array_agg(acl::text ORDER BY acl::text) FROM aclexplode(coalesce(relacl, acldefault('r', relowner))) AS acl)::text,
 	(SELECT string_agg(stxname || pg_get_statisticsobjdef(s.oid), ';') FROM pg_statistic_ext s WHERE stxrelid = c.oid),
 	(SELECT attstattarget FROM pg_attribute WHERE attrelid = c.oid AND attname = 'body'),
 	(SELECT string_agg(attoptions::text, ';') FROM pg_attribute WHERE attrelid = c.oid)
@@ -378,6 +379,10 @@ test("a rebuild carries over owner, rights, row security, statistics and replica
 	const days = await manifestOf({ a: 1, b: 1 });
 	await loaded(days, tableOf([...columns, amount]));
 	await sql(guarded(user, database));
+	// A new table has these rights, and the old one hasn't.
+	await sql(
+		`ALTER DEFAULT PRIVILEGES FOR ROLE ${user} GRANT SELECT ON TABLES TO PUBLIC`,
+	);
 	const before = await sql(guards);
 	const retyped: Partial<LoadInput> = {
 		...tableOf([
