@@ -88,30 +88,23 @@ interface Unrecorded {
  * Sees to what was archived and has no cut record, for all shards: what NATS still holds is archived again, and the rest is lost, by a
  * cut, as archive does with what NATS has lost. Ledger snapshots that know a record which is gone are removed: archive would look for it.
  */
-async function settleUnrecorded({
-	store,
-	snapshots,
-	connect,
-	progress,
-}: LedgerTools): Promise<{ unrecorded: Unrecorded[]; isCleared: boolean }> {
+async function settleUnrecorded(
+	tools: LedgerTools,
+): Promise<{ unrecorded: Unrecorded[]; isCleared: boolean }> {
+	const { store, connect } = tools;
 	const { streams } = await jetstreamManager(await connect(), {
 		checkAPI: false,
 	});
-	const published = await progress();
+	const published = await tools.progress();
+	const names = await published.streams();
+	// First of all, since a lost cut may take the place of a record that is gone.
+	const isCleared = await clearSnapshots(tools, names);
 	const unrecorded: Unrecorded[] = [];
-	let isCleared = false;
-	for (const stream of await published.streams()) {
-		// Before the cuts: archive decides a cut first, and then says that it is done, and has it in a snapshot.
+	for (const stream of names) {
+		// Before the cuts: archive decides a cut first, and then says that it is done.
 		const done = await published.objectsDone(stream);
-		const shard = shardOfStream(stream)!;
-		const known = (await snapshots.newest(shard))?.newestOfStream.get(stream);
 		const head = await newestCut(store, stream);
 		const last = head?.last ?? 0;
-		// First of all, since a lost cut may take the place of the record that is gone.
-		if (known && known.first > (head?.first ?? 0)) {
-			await snapshots.clear(shard);
-			isCleared = true;
-		}
 		if (done <= last) continue;
 		const held = await sequencesOf(streams, stream);
 		const before = held ? held.firstSequence - 1 : done;
@@ -128,6 +121,30 @@ async function settleUnrecorded({
 		}
 	}
 	return { unrecorded, isCleared };
+}
+
+/**
+ * Removes the snapshots of each shard that know a record which is gone, also of streams that a new NATS has never had. Returns whether
+ * there were any.
+ */
+async function clearSnapshots(
+	{ store, snapshots, shards }: LedgerTools,
+	streams: readonly string[],
+): Promise<boolean> {
+	const counted = await new CutStore(store).shards();
+	const published = streams.map((stream) => shardOfStream(stream)!);
+	let isCleared = false;
+	for (const shard of new Set([...shards, ...counted, ...published])) {
+		// Before the cuts: archive has a cut in a snapshot after it has decided it.
+		const known = (await snapshots.newest(shard))?.newestOfStream ?? [];
+		for (const [stream, { first }] of known) {
+			if (first <= ((await newestCut(store, stream))?.first ?? 0)) continue;
+			await snapshots.clear(shard);
+			isCleared = true;
+			break;
+		}
+	}
+	return isCleared;
 }
 
 async function newestCut(store: LedgerTools["store"], stream: string) {

@@ -1,6 +1,8 @@
 // In make test: ingest/archive/decide/bucket-verdict.test.ts
 import { randomUUID } from "node:crypto";
 import { CopyObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { Kvm } from "@nats-io/kv";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
@@ -18,6 +20,7 @@ import {
 	sumOfLedgers,
 } from "../../packages/contracts/ledger.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
+import { bucket } from "../../packages/contracts/nats.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
 import { firing } from "../support/alerts/firing.ts";
 import { commandsIn, runbookOf } from "../support/alerts/runbook.ts";
@@ -334,6 +337,35 @@ test.each([
 		await expectGoesOn(archive);
 	},
 );
+
+test("with a new NATS, a bucket whose ledger snapshot knows records that are gone is accepted, and archive goes on", async () => {
+	const archive = await ArchiveFixture.open(servers);
+	await loseRecords(archive, true);
+	const { connection, stream, shard } = archive;
+	const kv = await new Kvm(connection).open(bucket.objectsDone);
+	await kv.purge(stream);
+	await (await jetstreamManager(connection)).streams.delete(stream);
+	const running = await startArchiveProcess(archive);
+	await eventually(async () =>
+		expect(await running.readyz()).toContain("existed and is gone"),
+	);
+	const accepted = await ledger(archive, archive.prefix, "accept-bucket");
+	expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
+	expect(accepted.stdout).toContain("It lacks records of what was archived.");
+	expect((await running.ended).exitCode).toBe(1);
+	const again = await startArchiveProcess(archive);
+	await eventually(async () => expect(await again.readyz()).toBe("ok\n"));
+	const sourceKey = archive.sourceKey;
+	const progress = await progressOf(archive);
+	await eventually(async () => {
+		const shards = [shard];
+		const { ledgers } = await progress.counts({
+			...{ account: "shop", sourceKey, shards },
+		});
+		const counted = sumOfLedgers(ledgers as SourceLedger[])?.archived;
+		expect(counted).toEqual({ [utcDate(Date.now())]: 1 });
+	});
+});
 
 test("a shard that stands stopped for records which an interrupted command has settled is started by the next one", async () => {
 	const archive = await ArchiveFixture.open(servers);
