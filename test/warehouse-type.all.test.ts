@@ -47,9 +47,12 @@ export const definition = {
 	writeLock: (_, table) => table,
 	schemaOf: () => ({ schema: "main" }),
 	cli: {
-		options: [["--nothing", "a warehouse that forgets"]],
-		example: "--nothing",
-		specOf: () => ({}),
+		flags: "--nothing <motto>",
+		about: "a warehouse that forgets",
+		example: "--nothing gone",
+		specOf: (motto) => ({ motto }),
+		answer: "a motto",
+		answers: /^gone$/,
 	},
 	form: {
 		title: "a hole",
@@ -86,7 +89,7 @@ import { openWarehouse } from "./ingest/load/generated/warehouses.ts";
 import { decide } from "./operator/destination/decide.ts";
 import { destinationWith, now, stateWith } from "./test/support/examples/destination-examples.ts";
 
-const spec = specOf({ nothing: true });
+const spec = specOf({ nothing: "gone" });
 const destination = destinationWith(undefined, spec);
 const [start] = decide(stateWith({ destination }), now).filter(({ type }) => type === "startJob");
 const input = Buffer.from(start.job.secret.data["input.json"], "base64").toString();
@@ -105,8 +108,12 @@ let copy: string;
 beforeAll(async () => {
 	copy = join(await temporaryDirectory("warehouse-type"), "repository");
 	const hidden = ["node_modules", ".git", ".tidemill", "corpus", "coverage"];
-	// Tests beside this one write them.
-	const written = ["clients/typescript", "docs/.vitepress/dist"];
+	// Tests beside this one write the folders, and the file is about one of them.
+	const written = [
+		"clients/typescript",
+		"docs/.vitepress/dist",
+		"tools/generate/typescript-client.test.ts",
+	];
 	await cp(root, copy, {
 		recursive: true,
 		filter: (path) =>
@@ -128,9 +135,9 @@ test("a new type of warehouse is its own folder and one line: every program know
 	await writeFile(join(copy, "probe.ts"), probe);
 	const { stdout } = await run(process.execPath, ["probe.ts"], { cwd: copy });
 	expect(JSON.parse(stdout)).toEqual({
-		spec: { type: "Nothing", nothing: {} },
+		spec: { type: "Nothing", nothing: { motto: "gone" } },
 		problems: [],
-		input: { type: "Nothing", motto: "" },
+		input: { type: "Nothing", motto: "gone" },
 		filter: [...warehouses.keys(), "Nothing"].toSorted(),
 	});
 });

@@ -169,6 +169,15 @@ export interface DeletedLedger {
 	deletedTime: string;
 }
 
+/** The same, of which nothing is counted. */
+export function uncounted({
+	quarantined: _,
+	deviations: __,
+	...kept
+}: SourceLedger): SourceLedger {
+	return { ...kept, archived: {} };
+}
+
 /** Which count an event that deviates belongs to. */
 export function countOf(event: {
 	quarantined?: true | undefined;

@@ -17,6 +17,7 @@ import {
 	type SourceCounts,
 	type SourceLedger,
 	shardKey,
+	uncounted,
 } from "../../../packages/contracts/ledger.ts";
 import {
 	archivesBucketKey,
@@ -144,9 +145,8 @@ export class NatsProgress {
 			await revise(this.#ledger, key, async (published) => {
 				const ledger: SourceLedger = JSON.parse(published ?? "{}");
 				if (!ledger.archived) return undefined;
-				const { quarantined: _, deviations: __, ...kept } = ledger;
 				const archivedThrough = `${ledger.firstEventDate}T00:00:00.000Z`;
-				return JSON.stringify({ ...kept, archivedThrough, archived: {} });
+				return JSON.stringify({ ...uncounted(ledger), archivedThrough });
 			});
 	}
 
