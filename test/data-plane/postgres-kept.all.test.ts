@@ -139,7 +139,7 @@ test("a rebuild is refused by what guards a partition, and by a security label",
 });
 
 test("an Erase finds rows of a partition that somebody has detached and renamed, and names one in another schema", async () => {
-	const { daysOf, erasure, loaded, sql } = await postgresBeside(server());
+	const { daysOf, erasure, load, loaded, sql } = await postgresBeside(server());
 	await loaded(await daysOf({ [first]: 3, [second]: 3 }));
 	await sql(
 		`COMMENT ON TABLE webhooks.orders_p20260301 IS 'Mine.'; ALTER TABLE webhooks.orders_p20260301 SET (fillfactor = 90)`,
@@ -160,6 +160,17 @@ test("an Erase finds rows of a partition that somebody has detached and renamed,
 			"SELECT (SELECT count(*) FROM webhooks.old_march), (SELECT count(*) FROM archive.orders_p20260302), split_part(obj_description('webhooks.old_march'::regclass), E'\\n', 1)",
 		),
 	).toEqual([["3", "3", "Mine."]]);
+	// One that somebody has given to another table is that one's.
+	await sql(
+		`CREATE TABLE webhooks.others (LIKE webhooks.orders) PARTITION BY RANGE (date);
+		ALTER TABLE webhooks.others ATTACH PARTITION webhooks.old_march FOR VALUES FROM ('${first}') TO ('${second}')`,
+	);
+	const other = await loaded(await erasure({ eventIDs: [`${first}-a-2`] }));
+	expect(other).not.toHaveProperty("erasedRows");
+	expect(other).toMatchObject({
+		warning: expect.stringContaining("archive.orders_p20260302 and 1 more."),
+	});
+	await sql("ALTER TABLE webhooks.others DETACH PARTITION webhooks.old_march");
 	// One that is attached again is no table of its own.
 	await sql(
 		`ALTER TABLE webhooks.orders ATTACH PARTITION webhooks.old_march FOR VALUES FROM ('${first}') TO ('${second}')`,
@@ -168,6 +179,11 @@ test("an Erase finds rows of a partition that somebody has detached and renamed,
 		await erasure({ eventIDs: [`${first}-a-2`] }),
 	)) as { erasedRows?: number };
 	expect(erasedRows).toBe(1);
+	// Nor is one of a table that isn't the Pipeline's any more.
+	await sql("COMMENT ON TABLE webhooks.orders IS 'Mine.'");
+	const { result } = await load(await erasure({ eventIDs: [`${first}-a-0`] }));
+	expect(result).toMatchObject({ error: { code: "TableNotOurs" } });
+	expect(await sql("SELECT count(*) FROM webhooks.old_march")).toEqual([["2"]]);
 });
 
 test("an Erase that blanks rows ends with an error where a CHECK refuses blank ones, which it names", async () => {

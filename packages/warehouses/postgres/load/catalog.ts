@@ -114,6 +114,12 @@ export function partitionMark(of: TableMark, table: string): PartitionMark {
 	};
 }
 
+/** Of pg_class as `c`. */
+const isMarkedPartition =
+	"obj_description(c.oid, 'pg_class') LIKE '%\"partitionOf\":%'";
+const isAttached =
+	"EXISTS (SELECT FROM pg_inherits a WHERE a.inhrelid = c.oid AND NOT a.inhdetachpending)";
+
 /**
  * The tables of a schema that have a comment, also those that somebody has made partitions of others, with the columns whose values
  * Postgres doesn't make itself.
@@ -130,7 +136,7 @@ export async function commentedTables(
 		`SELECT c.oid::text AS oid, c.relname::text AS name, obj_description(c.oid, 'pg_class') AS comment
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND obj_description(c.oid, 'pg_class') IS NOT NULL
-			AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid AND NOT inhdetachpending AND obj_description(inhparent, 'pg_class') LIKE '%\ntidemill: {%')
+			AND NOT (${isMarkedPartition} AND ${isAttached})
 		ORDER BY c.relname`,
 		[schema],
 	);
@@ -157,7 +163,7 @@ export async function commentedTables(
 
 /**
  * What an Erase doesn't reach of what was detached: tables that were partitions of a day by name and columns, partitions that are being
- * detached, both without a mark, and those that have one in another schema.
+ * detached, both without a mark, and those with one that are in another schema or partitions of another table.
  */
 export async function detachedPartitions(
 	transaction: Transaction,
@@ -174,7 +180,7 @@ export async function detachedPartitions(
 	}>(
 		`SELECT format('%I.%I', n.nspname, c.relname) AS name, obj_description(c.oid, 'pg_class') AS comment, obj_description(${parent}, 'pg_class') AS parents
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND i.inhparent = ${parent}
-		WHERE n.nspname <> $1 AND c.relkind IN ('r', 'p') AND i.inhrelid IS NULL AND obj_description(c.oid, 'pg_class') LIKE '%"partitionOf":%' ORDER BY 1`,
+		WHERE (n.nspname <> $1 OR ${isAttached}) AND c.relkind IN ('r', 'p') AND i.inhrelid IS NULL AND ${isMarkedPartition} ORDER BY 1`,
 		[schema, nameOf(schema, table)],
 	);
 	const elsewhere = marked.filter(({ comment, parents }) => {
@@ -187,7 +193,7 @@ export async function detachedPartitions(
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
 		WHERE n.nspname = $1 AND (i.inhparent = ${parent} AND i.inhdetachpending
 			OR i.inhrelid IS NULL AND c.relkind IN ('r', 'p') AND ${names("c.oid")} <@ ${names(parent)})
-			AND coalesce(obj_description(c.oid, 'pg_class'), '') NOT LIKE '%"partitionOf":%'
+			AND (${isMarkedPartition}) IS NOT TRUE
 		ORDER BY c.relname`,
 		[schema, nameOf(schema, table)],
 	);
