@@ -35,8 +35,15 @@ export function textOfValue(schema: Schema, value: unknown): string {
 	if (value === undefined) return "";
 	if (typeof value !== "object" || value === null) return String(value);
 	return Array.isArray(value) && formOf(schema) === "lines"
-		? value.map((one) => (isObject(one) ? textAt(one, "name") : one)).join("\n")
+		? value
+				.map((one) => (isObject(one) ? textAt(one, "name") : textOfItem(one)))
+				.join("\n")
 		: stringify(value);
+}
+
+/** Also of what the field doesn't take, such as a list in a list. */
+function textOfItem(item: unknown): string {
+	return typeof item === "object" ? JSON.stringify(item) : String(item);
 }
 
 /** The value of what somebody typed. What can't be of the field's type stays a text, for the API to refuse at its field. */
