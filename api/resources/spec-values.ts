@@ -4,7 +4,7 @@ import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { cronFault, cronForm } from "../../crds/schedule.ts";
 import { isTimeZone, zoneForm } from "../../crds/wall-clock.ts";
-import { pointerParts } from "../../packages/json/json-reader.ts";
+import { pointerParts } from "../../packages/json/json-pointer.ts";
 import { isObject, type JsonObject } from "../http/endpoint.ts";
 import type { ErrorDetail } from "../http/errors.ts";
 

@@ -7,7 +7,8 @@ import {
 	type DescribedScheme,
 	describedSchemes,
 } from "../../packages/contracts/signature-schemes.ts";
-import { parseExact, pointerParts } from "../../packages/json/json-reader.ts";
+import { pointerParts } from "../../packages/json/json-pointer.ts";
+import { parseExact } from "../../packages/json/json-reader.ts";
 import { CommandError } from "../command/errors.ts";
 import { requestOf, type StoredDelivery } from "./replay-request.ts";
 

@@ -1,6 +1,6 @@
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { utcDate } from "../../packages/contracts/utc-date.ts";
-import { pointerToken } from "../../packages/json/json-reader.ts";
+import { pointerToken } from "../../packages/json/json-pointer.ts";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { type Draft, isObject } from "../resource/draft.ts";
 import { bodyColumns, eventColumns, tickedColumns } from "./form.ts";

@@ -9,12 +9,12 @@ import {
 } from "../../packages/contracts/job.ts";
 import { parquetRows } from "../../packages/duckdb/quoting.ts";
 import type { Session } from "../../packages/duckdb/session.ts";
+import { pointerToken } from "../../packages/json/json-pointer.ts";
 import {
 	decoded,
 	JsonReader,
 	NotJson,
 	openBrace,
-	pointerToken,
 } from "../../packages/json/json-reader.ts";
 import {
 	columnValue,

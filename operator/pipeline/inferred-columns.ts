@@ -18,7 +18,7 @@ import {
 	maxFoundColumnBytes,
 	maxPointerLength,
 } from "../../packages/contracts/job.ts";
-import { pointerParts } from "../../packages/json/json-reader.ts";
+import { pointerParts } from "../../packages/json/json-pointer.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { columnNames } from "../../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";

@@ -3,11 +3,8 @@ import type {
 	EventSchema,
 	PlanDocument,
 } from "../../packages/contracts/tracking-plan.ts";
-import {
-	isWhole,
-	pointerParts,
-	rawNumberOf,
-} from "../../packages/json/json-reader.ts";
+import { pointerParts } from "../../packages/json/json-pointer.ts";
+import { isWhole, rawNumberOf } from "../../packages/json/json-reader.ts";
 
 /** Bounds the search, since strangers write schemas. The plans of real sources take some hundred steps. */
 const maxSteps = 20_000;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pointerParts } from "./json-reader.ts";
+import { pointerParts } from "./json-pointer.ts";
 
 test.each([
 	["", []],

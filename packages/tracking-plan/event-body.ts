@@ -1,5 +1,6 @@
 import type { PlanDocument } from "../contracts/tracking-plan.ts";
-import { parseNumbersAsTexts, pointerParts } from "../json/json-reader.ts";
+import { pointerParts } from "../json/json-pointer.ts";
+import { parseNumbersAsTexts } from "../json/json-reader.ts";
 import { ExactNumbers } from "./metered/numbers.ts";
 
 /** Validating takes at least a step for each value, and memory for each before the first step. */

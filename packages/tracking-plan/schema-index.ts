@@ -1,4 +1,4 @@
-import { pointerPart } from "../json/json-reader.ts";
+import { pointerPart } from "../json/json-pointer.ts";
 import {
 	childSchemas,
 	isObject,

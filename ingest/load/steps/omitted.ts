@@ -1,8 +1,6 @@
 import type { ValidationRecord } from "../../../packages/contracts/tracking-plan.ts";
-import {
-	endOfString,
-	pointerParts,
-} from "../../../packages/json/json-reader.ts";
+import { pointerParts } from "../../../packages/json/json-pointer.ts";
+import { endOfString } from "../../../packages/json/json-reader.ts";
 import { defineTypes, typeOfEvent } from "./filtered.ts";
 import type { DateStep, DateWords } from "./step.ts";
 

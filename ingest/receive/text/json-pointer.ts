@@ -1,4 +1,4 @@
-import { pointerParts } from "../../../packages/json/json-reader.ts";
+import { pointerParts } from "../../../packages/json/json-pointer.ts";
 import { type LongWork, stepBytes } from "../admission/long-work.ts";
 
 /**

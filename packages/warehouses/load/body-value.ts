@@ -3,12 +3,8 @@ import type {
 	RescuedValues,
 	TableColumn,
 } from "../../contracts/job.ts";
-import {
-	decoded,
-	endOfString,
-	numberForm,
-	pointerParts,
-} from "../../json/json-reader.ts";
+import { pointerParts } from "../../json/json-pointer.ts";
+import { decoded, endOfString, numberForm } from "../../json/json-reader.ts";
 import { isDate, timestampValue } from "./timestamp-value.ts";
 
 /**

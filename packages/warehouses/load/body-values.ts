@@ -1,6 +1,7 @@
 import type { BodyMatch } from "../../contracts/archive.ts";
 import { quoteText } from "../../duckdb/quoting.ts";
 import type { Session } from "../../duckdb/session.ts";
+import { pointerParts } from "../../json/json-pointer.ts";
 import {
 	canonicalNumber,
 	decoded,
@@ -9,7 +10,6 @@ import {
 	numberForm,
 	openBrace,
 	openBracket,
-	pointerParts,
 } from "../../json/json-reader.ts";
 import {
 	type BodyColumn,
