@@ -11,8 +11,7 @@ import type {
 	EventsRefusal,
 	EventsRequest,
 } from "../../packages/contracts/stored-event.ts";
-import type { Logger } from "../../packages/service/log.ts";
-import { withhold } from "../../packages/service/withheld.ts";
+import { type Logger, withhold } from "../../packages/service/log.ts";
 import type { ArchiveClient } from "../http/endpoint.ts";
 import { RequestError } from "../http/errors.ts";
 

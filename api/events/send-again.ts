@@ -9,8 +9,7 @@ import {
 	sentAgainField,
 } from "../../packages/contracts/sent-again.ts";
 import { FairLimit, NoTurn } from "../../packages/fair/fair-limit.ts";
-import type { Logger } from "../../packages/service/log.ts";
-import { withhold } from "../../packages/service/withheld.ts";
+import { type Logger, withhold } from "../../packages/service/log.ts";
 import type { Handler, JsonObject, ReceiveClient } from "../http/endpoint.ts";
 import { invalidFields, RequestError } from "../http/errors.ts";
 import { eventIdOf, findEvent, searchedText } from "./event.ts";

@@ -1,8 +1,7 @@
 import { isOutOfMemory } from "../../packages/duckdb/memory.ts";
 import { parquetRows, quoteText } from "../../packages/duckdb/quoting.ts";
 import { DuckDBRefusal, type Session } from "../../packages/duckdb/session.ts";
-import type { Logger } from "../../packages/service/log.ts";
-import { objectId } from "../../packages/service/withheld.ts";
+import { type Logger, objectId } from "../../packages/service/log.ts";
 import { JobFailure } from "../../packages/warehouses/load/failure.ts";
 import {
 	broughtBy,

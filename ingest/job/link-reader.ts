@@ -1,8 +1,11 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import { crc32 } from "node:zlib";
-import type { Logger } from "../../packages/service/log.ts";
-import { linkErrorId, seeLog } from "../../packages/service/withheld.ts";
+import {
+	type Logger,
+	linkErrorId,
+	seeLog,
+} from "../../packages/service/log.ts";
 import {
 	type JobErrorCode,
 	JobFailure,

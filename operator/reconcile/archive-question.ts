@@ -6,8 +6,7 @@ import {
 	type ArchiveNotice,
 	noticeIntervalMs,
 } from "../../packages/contracts/archive.ts";
-import type { Logger } from "../../packages/service/log.ts";
-import { withhold } from "../../packages/service/withheld.ts";
+import { type Logger, withhold } from "../../packages/service/log.ts";
 
 /** Archive's answer if it can't do what it is asked, or can't do it yet. */
 export interface ArchiveRefusal {

@@ -14,7 +14,7 @@ import {
 	dayMs,
 	utcDate,
 } from "../../packages/contracts/utc-date.ts";
-import { objectId } from "../../packages/service/withheld.ts";
+import { objectId } from "../../packages/service/log.ts";
 import {
 	ArchiveFixture,
 	eventually,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
-import { objectId } from "../../packages/service/withheld.ts";
+import { objectId } from "../../packages/service/log.ts";
 import { parquetObject } from "../support/examples/parquet-object.ts";
 import {
 	eventsOf,

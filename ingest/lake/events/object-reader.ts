@@ -1,7 +1,7 @@
 // hyparquet: see object-rows.ts.
 import { type FileMetaData, parquetMetadata } from "hyparquet";
 import type { ReadStore } from "../../../packages/bucket/object-store.ts";
-import { objectId } from "../../../packages/service/withheld.ts";
+import { objectId } from "../../../packages/service/log.ts";
 import { RequestFailure } from "../request/errors.ts";
 import type { RowChoice, StoredRow } from "./row.ts";
 import type { RowThread } from "./row-thread.ts";

@@ -11,7 +11,7 @@ import {
 	withObjectLists,
 } from "../../../packages/contracts/manifest.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import { objectId } from "../../../packages/service/withheld.ts";
+import { objectId } from "../../../packages/service/log.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import { nameIn } from "../../wire/object-name.ts";
 import {

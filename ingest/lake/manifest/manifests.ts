@@ -13,7 +13,7 @@ import {
 	mapConcurrently,
 	mapInOrder,
 } from "../../../packages/fair/fair-limit.ts";
-import { linkErrorId } from "../../../packages/service/withheld.ts";
+import { linkErrorId } from "../../../packages/service/log.ts";
 import type { UncutFiles } from "../../archive/read/uncut-work.ts";
 import {
 	AdditionStore,

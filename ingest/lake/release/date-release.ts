@@ -7,7 +7,7 @@ import type { QuarantineFilter } from "../../../packages/contracts/archive.ts";
 import { countedRows } from "../../../packages/contracts/manifest.ts";
 import { quoteText } from "../../../packages/duckdb/quoting.ts";
 import { mapConcurrently } from "../../../packages/fair/fair-limit.ts";
-import { objectId } from "../../../packages/service/withheld.ts";
+import { objectId } from "../../../packages/service/log.ts";
 import type { IndexedObject } from "../../archive/ledger/date-objects.ts";
 import {
 	AdditionWriter,

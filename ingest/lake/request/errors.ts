@@ -3,7 +3,7 @@ import {
 	passing,
 	permanent,
 } from "../../../packages/contracts/error-rule.ts";
-import { errorIdOf, seeLog } from "../../../packages/service/withheld.ts";
+import { errorIdOf, seeLog } from "../../../packages/service/log.ts";
 
 /** Why archive refuses a request of operator's. `retryable`: a repeated request may succeed without help of the account's people. */
 export const requestErrors = {

@@ -7,8 +7,7 @@ import {
 	specChanged,
 } from "../../../packages/kube/reconcile/controller.ts";
 import { keyOf } from "../../../packages/kube/resource.ts";
-import type { Logger } from "../../../packages/service/log.ts";
-import { withhold } from "../../../packages/service/withheld.ts";
+import { type Logger, withhold } from "../../../packages/service/log.ts";
 import type { OperatorContext } from "../../reconcile/context.ts";
 import { ArchiveQuestions } from "../../reconcile/questions.ts";
 import { createResourceLoop } from "../../reconcile/resource-loop.ts";

@@ -19,14 +19,13 @@ import {
 	mapConcurrently,
 	oneAtATime,
 } from "../../../packages/fair/fair-limit.ts";
-import type { Logger } from "../../../packages/service/log.ts";
+import { type Logger, withhold } from "../../../packages/service/log.ts";
 import {
 	BucketWatch,
 	type WatchedBucket,
 } from "../../../packages/service/nats/bucket-watch.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { within } from "../../../packages/service/pause.ts";
-import { withhold } from "../../../packages/service/withheld.ts";
 import { openWatched } from "../../../packages/streams/changes.ts";
 import { haveMade, streamOf } from "../../../packages/streams/made-streams.ts";
 import { decide } from "./decide.ts";

@@ -8,10 +8,9 @@ import { ensurePki } from "../../../local/servers/pki.ts";
 import { askArchive } from "../../../operator/reconcile/archive-question.ts";
 import type { Manifest } from "../../../packages/contracts/manifest.ts";
 import { deletionSubject } from "../../../packages/contracts/nats.ts";
-import { createLog } from "../../../packages/service/log.ts";
+import { createLog, linkErrorId } from "../../../packages/service/log.ts";
 import { connectNats } from "../../../packages/service/nats/connection.ts";
 import { Settings } from "../../../packages/service/settings.ts";
-import { linkErrorId } from "../../../packages/service/withheld.ts";
 import {
 	ArchiveFixture,
 	eventually,
