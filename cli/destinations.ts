@@ -58,6 +58,10 @@ export function define(destinations: CommandGroup): void {
 			const isKept = secretStdin || secretFile !== undefined;
 			const ref = secretRef ?? (isKept ? `${name}-secret` : undefined);
 			const spec = specOf(words, ref);
+			if (spec && isKept && !keyOf(spec.type) && !userIn(words))
+				throw new UsageError(
+					"--secret-stdin and --secret-file need the user in the address, such as postgres://loader@db.example.com/analytics",
+				);
 			if (file === undefined && !set && !spec)
 				throw new UsageError(
 					`pass ${anyOf.format([...types.map(({ option }) => option.long!), "--file"])}`,

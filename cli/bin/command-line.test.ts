@@ -67,6 +67,10 @@ test.each([
 		"--postgres postgres://a@c/d --secret-stdin < password",
 	],
 	[["destinations", "create", "a", "--set", "type"], "a field and its value"],
+	[
+		["destinations", "create", "a", "--postgres=db/a", "--secret-file=b"],
+		"need the user in the address",
+	],
 	[["pipelines", "create", "a", "--source", "b"], "--source and --destination"],
 	[
 		["pipelines", "create", "a", "--daily", "06:00", "--cron", "x"],
