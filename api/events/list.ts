@@ -24,7 +24,7 @@ export const listSourceEvents: Handler = async (request) => {
 	const list = {
 		limit: sizeOf(query.limit),
 		...(from === undefined
-			? match !== undefined && { from: dayBefore(Date.now()) }
+			? match !== undefined && { from: dayBefore(to) }
 			: { from: instantOf("from", from) }),
 		...(to !== undefined && { to: instantOf("to", to) }),
 		...(type !== undefined && { types: [typeOf(type)] }),
@@ -67,9 +67,10 @@ export const listSourceEvents: Handler = async (request) => {
 	};
 };
 
-/** A search goes through bodies, so it goes no further back unasked. */
-function dayBefore(nowMs: number): string {
-	return new Date(nowMs - 24 * 3_600_000).toISOString();
+/** A search goes through bodies, so it goes no further back unasked than a day from its end. */
+function dayBefore(to: string | undefined): string {
+	const endMs = to === undefined ? Date.now() : Date.parse(instantOf("to", to));
+	return new Date(endMs - 24 * 3_600_000).toISOString();
 }
 
 function typeOf(type: string): string {
@@ -160,9 +161,12 @@ export async function listInShards(
 		if (cursor !== undefined) left.push({ ...part, cursor });
 	}
 	events.sort(newestFirst);
-	// What one shard hasn't looked at, the page hasn't.
+	// What one shard hasn't looked at, the page hasn't, nor what the next one shows.
 	const reached = pages
-		.flatMap((page) => page.reached ?? [])
+		.flatMap((page, at) => [
+			...(page.reached === undefined ? [] : [page.reached]),
+			...page.events.slice(counts[at]).map(({ time }) => time),
+		])
 		.sort()
 		.at(-1);
 	return {
@@ -176,11 +180,11 @@ function firstPart(shard: number, at: number): Part {
 	return { shard, ...(at > 0 && { withoutImported: true }) };
 }
 
-/** How many events of each page belong to the newest of all. What follows a page is not known, so nothing older than its last one does. */
+/** How many events of each page belong to the newest of all. What follows a page is not known, so nothing older than where it ended does. */
 function countsOf(pages: readonly Page[], limit: number): number[] {
 	const until = pages
 		.filter(({ cursor }) => cursor !== undefined)
-		.map(({ events }) => events.at(-1)?.time ?? "~")
+		.map(({ events, reached }) => reached ?? events.at(-1)?.time ?? "~")
 		.sort()
 		.at(-1);
 	const newest = pages

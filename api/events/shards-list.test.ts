@@ -58,6 +58,28 @@ function shardsWith(
 	};
 }
 
+test("what one shard finds is shown as far as a slower one has looked", async () => {
+	const pages: Record<number, { reached: number; found: number[] }> = {
+		0: { reached: 100, found: [900, 800, 100] },
+		1: { reached: 500, found: [] },
+	};
+	const askEvents = async (shard: number, { list }: EventsRequest) => ({
+		answer: {
+			ok: true as const,
+			events: pages[shard]!.found.map(eventAt).slice(0, list!.limit),
+			cursor: `${shard}`,
+			reached: eventAt(pages[shard]!.reached).time,
+		},
+	});
+	const page = await listInShards(
+		{ server: { archive: { askEvents } }, account: "shop" } as never,
+		{ shards: [0, 1], sourceKey: "a" },
+		{ limit: 10 },
+	);
+	expect(page.events).toEqual([900, 800].map(eventAt));
+	expect(page.reached).toBe(eventAt(500).time);
+});
+
 test.each([
 	[{ 0: [1, 2, 3, 9, 10], 1: [4, 5, 6, 7, 8] }, 3, Infinity],
 	[{ 0: [1, 3, 5, 7], 1: [2, 4, 6], 2: [0, 8] }, 2, Infinity],

@@ -48,8 +48,8 @@ export function StoredEvents({
 		match: search,
 	};
 	const read = useEvents(source, filters, round, progress);
-	const { events, hasMore, more, isLoading, problem, retry } = read;
-	useSearch(read, search);
+	const { events, hasMore, isLoading, problem, retry } = read;
+	const { findMore } = useSearch(read, search);
 	const bodies = useBodies(
 		source.name,
 		events.map(({ eventId }) => eventId),
@@ -162,7 +162,7 @@ export function StoredEvents({
 				)
 			)}
 			{hasMore && (
-				<button type="button" disabled={isLoading} onClick={() => more()}>
+				<button type="button" disabled={isLoading} onClick={findMore}>
 					{words.more}
 				</button>
 			)}
@@ -266,16 +266,35 @@ function useEvents(
 	return { ...list, isLoading: isLoading || !isSettled, events };
 }
 
-/** A search reads on by itself until it fills a page: a page of the API ends after some seconds of reading. */
+/** A search reads on by itself until it has found a page more: a page of the API ends after some seconds of reading, with what it found. */
 function useSearch(
-	{ events, hasMore, isLoading, problem, more }: ReturnType<typeof useEvents>,
+	{
+		key,
+		events,
+		hasMore,
+		isLoading,
+		problem,
+		more,
+	}: ReturnType<typeof useEvents>,
 	search: string,
-): void {
-	const isFull = events.length > 0 && events.length % pageSize === 0;
-	const goesOn = search !== "" && hasMore && !isLoading && !problem && !isFull;
+): { findMore(): void } {
+	const wanted = useRef({ key, count: pageSize });
+	if (wanted.current.key !== key) wanted.current = { key, count: pageSize };
+	const goesOn =
+		search !== "" &&
+		hasMore &&
+		!isLoading &&
+		!problem &&
+		events.length < wanted.current.count;
 	useEffect(() => {
 		if (goesOn) more();
 	});
+	return {
+		findMore() {
+			wanted.current.count = events.length + pageSize;
+			more();
+		},
+	};
 }
 
 /** The filters, once nobody has changed them for a moment. */

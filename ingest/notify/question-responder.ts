@@ -12,6 +12,7 @@ import {
 import { RecentOwners, remember } from "../../packages/fair/recent.ts";
 import { TokenBucket } from "../../packages/fair/token-bucket.ts";
 import type { Logger } from "../../packages/service/log.ts";
+import { subscribeLasting } from "../../packages/service/nats/lasting-subscription.ts";
 import type { GetOutcome } from "./checked-request.ts";
 import { FairDispatcher } from "./dispatcher.ts";
 
@@ -77,18 +78,18 @@ export class QuestionResponder {
 
 	/** Answers until it is stopped. All processes share the questions. */
 	start(): { stop(): Promise<void> } {
-		const { nats } = this.#options;
-		const subscriptions = Object.keys(subjects).map((subject) =>
-			nats.subscribe(subject, {
+		const { nats: connection, log } = this.#options;
+		const stopping = new AbortController();
+		for (const subject of Object.keys(subjects))
+			subscribeLasting({
+				...{ connection, subject, log },
 				queue: "notify",
-				callback: (error, message) => {
-					if (!error) this.#take(message);
-				},
-			}),
-		);
+				onMessage: (message) => this.#take(message),
+				signal: stopping.signal,
+			});
 		return {
 			stop: async () => {
-				for (const subscription of subscriptions) subscription.unsubscribe();
+				stopping.abort();
 				await this.#dispatcher.stop();
 			},
 		};

@@ -72,6 +72,34 @@ test("the stored body comes byte for byte under a new id and names the first, wh
 	});
 });
 
+test("what says how the first travelled is kept as a field, and says nothing of the stored text", async () => {
+	const fields = {
+		"content-encoding": "gzip",
+		"content-length": "9999999999",
+		"content-type": "application/cloudevents+json",
+		expect: "100-continue",
+		"transfer-encoding": "chunked",
+		"X-Id": "7",
+	};
+	const { answer, event } = await again({}, { fields }, '{"a":1}');
+	expect(answer.status).toBe(200);
+	expect(event).toMatchObject({
+		body: '{"a":1}',
+		headers: { ...fields, "tidemill-again-of": first },
+	});
+});
+
+test("a form's text may be longer than the form was", async () => {
+	const body = JSON.stringify({ a: "x".repeat(100) });
+	const most = { maxBodyBytes: 50 };
+	expect(await again(most, { kind: "form" }, body)).toMatchObject({
+		answer: { status: 200 },
+	});
+	expect(await again(most, {}, body)).toMatchObject({
+		answer: { status: 413 },
+	});
+});
+
 test("a form stays one, with the text that is stored of it", async () => {
 	const body = '{"order":"2","items":["Bread","Oil"]}';
 	const { event } = await again({}, { kind: "form" }, body);

@@ -7,7 +7,8 @@ import type {
 	SendAgainAnswer,
 } from "../../packages/contracts/sent-again.ts";
 import type { Logger } from "../../packages/service/log.ts";
-import { againRequest, repeatHeader } from "./request/again-source.ts";
+import { subscribeLasting } from "../../packages/service/nats/lasting-subscription.ts";
+import { againSource, repeatHeader } from "./request/again-source.ts";
 import { refusals } from "./request/refusal.ts";
 import { type ReceiverParts, WebhookRequest } from "./webhook-request.ts";
 
@@ -15,30 +16,51 @@ import { type ReceiverParts, WebhookRequest } from "./webhook-request.ts";
  * Takes stored events again, which the API asks for: as {@link WebhookRequest}s, so that memory, turns, the plan, a sender's key and the
  * commit are those of any event. All receivers share the questions.
  */
-export function startAgainResponder(
-	connection: Pick<NatsConnection, "subscribe">,
-	receiver: ReceiverParts,
-	log: Logger,
-): void {
-	connection.subscribe(sendAgainSubject, {
-		queue: "receive",
-		callback: (error, message) => {
-			if (!error) void answer(message, receiver, log);
-		},
-	});
-}
+export class AgainResponder {
+	readonly #receiver: ReceiverParts;
+	readonly #log: Logger;
+	readonly #stopping = new AbortController();
+	readonly #open = new Set<Promise<void>>();
 
-async function answer(
-	message: Msg,
-	receiver: ReceiverParts,
-	log: Logger,
-): Promise<void> {
-	try {
-		const said = await sendAgain(Buffer.from(message.data), receiver);
-		message.respond(JSON.stringify(said));
-	} catch (err) {
-		// Nobody waits any more, if the connection is being closed.
-		log.warn({ err }, "an event could not be sent again");
+	constructor(
+		connection: NatsConnection,
+		receiver: ReceiverParts,
+		log: Logger,
+	) {
+		this.#receiver = receiver;
+		this.#log = log;
+		subscribeLasting({
+			...{ connection, log, subject: sendAgainSubject },
+			queue: "receive",
+			onMessage: (message) => this.#take(message),
+			signal: this.#stopping.signal,
+		});
+	}
+
+	/** Takes no more of them. */
+	retire(): void {
+		this.#stopping.abort();
+	}
+
+	/** Settles when each that was taken is answered. */
+	async settled(): Promise<void> {
+		await Promise.all(this.#open);
+	}
+
+	#take(message: Msg): void {
+		const answered = this.#answer(message);
+		this.#open.add(answered);
+		void answered.then(() => this.#open.delete(answered));
+	}
+
+	async #answer(message: Msg): Promise<void> {
+		try {
+			const said = await sendAgain(Buffer.from(message.data), this.#receiver);
+			message.respond(JSON.stringify(said));
+		} catch (err) {
+			// Nobody waits any more, if the connection is being closed.
+			this.#log.warn({ err }, "an event could not be sent again");
+		}
 	}
 }
 
@@ -57,15 +79,18 @@ export async function sendAgain(
 			: refusals.UnknownURL;
 		return { status, error: { code, message } };
 	}
-	const { source, headers } = againRequest(route, asked);
+	const source = againSource(route, asked);
 	const {
 		statusCode,
 		headers: answered,
 		payload: text,
 	} = await inject(
-		(request, response) =>
-			new WebhookRequest(receiver, request, response, source).start(false),
-		{ method: "POST", url: "/", headers, payload: payload.subarray(end + 1) },
+		(request, response) => {
+			// What it says of itself, and of its body, isn't kept of the first; all of the body is there.
+			Object.assign(request, { headers: source.headers, complete: true });
+			new WebhookRequest(receiver, request, response, source).start(false);
+		},
+		{ method: "POST", url: "/", payload: payload.subarray(end + 1) },
 	);
 	const { event_id, error } = JSON.parse(text);
 	return {

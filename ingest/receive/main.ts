@@ -31,7 +31,7 @@ import { warnOfSharedAccount } from "../../packages/streams/own-account.ts";
 import { IdempotencyBucket } from "../wire/idempotency-bucket.ts";
 import { MemoryBudget } from "./admission/budget.ts";
 import { RequestLimits } from "./admission/limits.ts";
-import { startAgainResponder } from "./again-responder.ts";
+import { AgainResponder } from "./again-responder.ts";
 import { AmazonSns } from "./body/amazon-sns.ts";
 import { askThrough, NotifyQuestions } from "./body/notify-questions.ts";
 import { PublicKeysByURL } from "./body/public-keys-by-url.ts";
@@ -161,7 +161,7 @@ export async function main(): Promise<number> {
 	const questions = new NotifyQuestions(askThrough(connection));
 	receiver.sns = new AmazonSns(questions);
 	receiver.publicKeys = new PublicKeysByURL(questions);
-	startAgainResponder(connection, receiver, log);
+	const again = new AgainResponder(connection, receiver, log);
 	const watch = (name: string, reader: BucketReader) =>
 		new BucketWatch(() => openWatched(connection, name), reader, log);
 	const watches = [
@@ -189,8 +189,9 @@ export async function main(): Promise<number> {
 		log.fatal({ err: end }, "NATS closed the connection for good");
 	log.info("receive is stopping; it finishes the accepted events first");
 	server.retire();
+	again.retire();
 	if (stop.aborted) await delay(shutdownDelayMs);
-	await server.close();
+	await Promise.all([server.close(), again.settled()]);
 	background.abort();
 	clearInterval(ticking);
 	await plans.stop();

@@ -29,7 +29,11 @@ import type { OutgoingFrame, PublishOutcome } from "./commit/frame-builder.ts";
 import type { ShardWriter } from "./commit/shard-writer.ts";
 import type { ReceiveMetrics } from "./metrics.ts";
 import type { PlanOutcome, TrackingPlans } from "./plan/tracking-plans.ts";
-import { type AgainSource, repeatHeader } from "./request/again-source.ts";
+import {
+	type AgainSource,
+	againHead,
+	repeatHeader,
+} from "./request/again-source.ts";
 import { corsHeaders } from "./request/cors.ts";
 import {
 	bodyTooLarge,
@@ -91,12 +95,13 @@ export class WebhookRequest implements PendingEvent {
 	start(expectsContinue: boolean): void {
 		this.#expectsContinue = expectsContinue;
 		const { httpVersion, headers, url, method } = this.#request;
-		if (httpVersion === "1.1" && headers.host === undefined) {
+		const again = this.#again;
+		if (!again && httpVersion === "1.1" && headers.host === undefined) {
 			// RFC 9112 §3.2.
 			this.#refuse(refusals.BadRequest);
 			return;
 		}
-		const source = this.#again ?? findSource(url!, this.#receiver.routes);
+		const source = again ?? findSource(url!, this.#receiver.routes);
 		if ("status" in source) {
 			this.#refuse(source);
 			return;
@@ -106,7 +111,9 @@ export class WebhookRequest implements PendingEvent {
 		if (cors)
 			for (const [name, value] of corsHeaders(cors, headers))
 				this.#response.setHeader(name, value);
-		const head = validateHead(source, method!, headers, Date.now());
+		const head = again
+			? againHead(again)
+			: validateHead(source, method!, headers, Date.now());
 		if ("code" in head) this.#refuse(head);
 		else if ("contentType" in head) this.#answerChallenge(head);
 		else this.#enter(head);
@@ -213,7 +220,7 @@ export class WebhookRequest implements PendingEvent {
 		{ text, key, formerKey }: AcceptedBody,
 		planned?: PlanOutcome,
 	): void {
-		const kind = this.#again?.kind ?? text.kind;
+		const kind = this.#again?.asked.kind ?? text.kind;
 		const event = newEvent(this.#head!, kind, Date.now(), key, planned);
 		if (key === undefined) this.#commit(event);
 		else void this.#claimKey(key, event, formerKey);

@@ -1,24 +1,16 @@
-import type {
-	Msg,
-	NatsConnection,
-	Subscription,
-} from "@nats-io/transport-node";
+import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import {
 	type ArchiveNotice,
 	noticeIntervalMs,
 } from "../../../packages/contracts/archive.ts";
 import type { Logger } from "../../../packages/service/log.ts";
-import { pause } from "../../../packages/service/pause.ts";
+import { subscribeLasting } from "../../../packages/service/nats/lasting-subscription.ts";
 import { RequestFailure } from "./errors.ts";
 import { type Question, type QuestionName, questions } from "./questions.ts";
-
-const retryMs = 5_000;
 
 /** Answers questions of operator, the API and other archives, and says meanwhile that it works on them. */
 export class Responder {
 	readonly #options: ResponderOptions;
-	/** By subject. */
-	readonly #subscriptions = new Map<string, Subscription>();
 	readonly #stopping = new AbortController();
 
 	/** @param answers to what is asked on the subjects of this shard, or of any archive. */
@@ -33,33 +25,17 @@ export class Responder {
 		const { read, ...question } = questions[name];
 		const subject = question.subject(shard);
 		const work: RequestWork = (text, task) => answer(read(text), task);
-		const subscription = connection.subscribe(subject, {
+		subscribeLasting({
+			...{ connection, subject, log },
 			// Any archive of the shard can answer.
 			queue: "archive",
-			callback: (error, message) => {
-				if (!error) return void this.#respond(message, subject, work);
-				log.error(
-					{ err: error, subject },
-					"requests can't be received. If NATS refuses the subject, give its user for archive the permissions of this version",
-				);
-				void this.#subscribeAgain(subject, name, answer);
-			},
+			onMessage: (message) => void this.#respond(message, subject, work),
+			signal: this.#stopping.signal,
 		});
-		this.#subscriptions.set(subject, subscription);
-	}
-
-	/** During an upgrade archive may be newer than what NATS permits. The client forgets a subscription that was refused. */
-	async #subscribeAgain(subject: string, name: QuestionName, answer: Answer) {
-		const { signal } = this.#stopping;
-		await pause(retryMs * (0.5 + Math.random()), signal);
-		if (signal.aborted || this.#options.connection.isClosed()) return;
-		this.#subscriptions.get(subject)?.unsubscribe();
-		this.#subscribe(name, answer);
 	}
 
 	/** Takes no more requests, and tells the waiting ones to try again. */
 	close(): void {
-		for (const each of this.#subscriptions.values()) each.unsubscribe();
 		this.#stopping.abort(
 			new RequestFailure("ShardNotReady", "Archive is stopping"),
 		);
