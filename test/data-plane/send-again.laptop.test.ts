@@ -1,6 +1,6 @@
 import { connect } from "@nats-io/transport-node";
 import { stringify } from "uuid";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { askReceive } from "../../api/events/send-again.ts";
 import { maxEventBodyBytes } from "../../ingest/wire/frame.ts";
 import { natsRoles } from "../../operator/install/nats-users.ts";
@@ -58,8 +58,11 @@ test("an event that is sent again is stored beside the first, whatever its Sourc
 	const api = await as("api");
 	const sendAgain = askReceive(() => api, log);
 	const body = Buffer.from('{"order": 1001.0}');
-	const { status, eventID } = await sendAgain(asked, body);
-	expect(status).toBe(200);
+	const { eventID } = await vi.waitFor(async () => {
+		const answer = await sendAgain(asked, body);
+		expect(answer.status).toBe(200);
+		return answer;
+	}, 120_000);
 	const frames = await readFrames(fixture.admin, fixture.stream);
 	const [event] = frames
 		.flatMap(({ events }) => events)
@@ -81,7 +84,10 @@ test("the largest body goes through, and one that is larger than the Source's bo
 	const sendAgain = askReceive(() => api, log);
 	const text = (length: number) => Buffer.from(`"${"x".repeat(length - 2)}"`);
 	const largest = text(maxEventBodyBytes);
-	expect(await sendAgain(asked, largest)).toMatchObject({ status: 200 });
+	// As a sender's, it may be 503 on a machine that has no time.
+	await expect
+		.poll(() => sendAgain(asked, largest), { timeout: 120_000 })
+		.toMatchObject({ status: 200 });
 	await fixture.routes.put({ ...route, maxBodyBytes: 1_000 });
 	await expect
 		.poll(() => sendAgain(asked, text(2_000)), { timeout: 120_000 })
@@ -93,7 +99,6 @@ test.each(natsRoles.filter((role) => role !== "api"))(
 	"%s can't have an event taken again",
 	async (role) => {
 		const asked = await guardedSource();
-		const before = await readFrames(fixture.admin, fixture.stream);
 		const connection = await as(role);
 		const forged = connection.request(
 			sendAgainSubject,
@@ -101,8 +106,11 @@ test.each(natsRoles.filter((role) => role !== "api"))(
 			{ timeout: 120_000 },
 		);
 		await expect(forged).rejects.toThrow(/permissions violation/i);
-		const after = await readFrames(fixture.admin, fixture.stream);
-		expect(after).toHaveLength(before.length);
+		const frames = await readFrames(fixture.admin, fixture.stream);
+		const sources = frames.flatMap(({ events }) =>
+			events.map(({ sourceKey }) => sourceKey),
+		);
+		expect(sources).not.toContain(asked.sourceKey);
 		await connection.close();
 	},
 );

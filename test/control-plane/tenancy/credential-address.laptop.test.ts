@@ -27,7 +27,7 @@ test("a stranger's server isn't even called with a Secret that doesn't name it; 
 	);
 	expect(message).toMatch(
 		new RegExp(
-			`asks for is postgres\\+disable://127\\.0\\.0\\.1:${stranger.port}, by ".+" at \\d{4}-.+\\.$`,
+			`asks for is postgres\\+disable://127\\.0\\.0\\.1:${stranger.port}, by ".+" at \\d{4}-[^ ]+Z\\. `,
 		),
 	);
 	expect(await scene.jobs()).toEqual([]);
