@@ -103,7 +103,9 @@ export class CutStore {
 	async #read(key: string): Promise<CutRecord> {
 		const text = await this.#store.get(key);
 		if (text === undefined)
-			throw new Error(`S3: ${key} existed and is gone. Trying again.`);
+			throw new Error(
+				`S3: ${key} existed and is gone. Restore it; archive tries again. If it is gone for good, accept that: \`tidemill ledger accept-bucket\`.`,
+			);
 		let cut: CutRecord;
 		try {
 			cut = JSON.parse(text);
