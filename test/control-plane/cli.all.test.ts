@@ -57,7 +57,9 @@ test("the list of sources has counts and webhook URLs", async () => {
 	await newSource("shop", "https://hooks.example/1/2");
 	const { stdout, exitCode } = await tidemill("sources", "list");
 	expect(exitCode).toBe(0);
-	expect(stdout.split("\n")[0]).toMatch(/^NAME +PHASE +READY +EVENTS .* URL$/);
+	expect(stdout.split("\n")[0]).toMatch(
+		/^NAME +PHASE +READY +REASON +EVENTS .* URL$/,
+	);
 	expect(stdout).toMatch(/^shop +Active .* https:\/\/hooks.example\/1\/2$/m);
 });
 

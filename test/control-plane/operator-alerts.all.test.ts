@@ -356,19 +356,22 @@ test("a Source whose status Kubernetes refuses stays Ready and fires TidemillOpe
 		expect((await sourceOf("refused")).status?.phase).toBe("Active");
 	}, soon);
 	await world.apply(namespace, statusPolicy("refused", false));
-	// The apiserver takes a moment to know the policy. A new URL changes the status.
+	// The apiserver takes a moment to know the policy. A new URL changes the status, once the Secret that has it is read.
 	let rotations = 0;
-	await vi.waitFor(async () => {
-		const rotation = String(rotations++);
-		await world.client.patch<Source>(
-			sourceKind,
-			"refused",
-			namespace,
-			{ metadata: { annotations: { [annotation.rotateURL]: rotation } } },
-			"merge",
-		);
-		expect(log.join()).toContain("nobody writes it");
-	}, soon);
+	await vi.waitFor(
+		async () => {
+			const rotation = String(rotations++);
+			await world.client.patch<Source>(
+				sourceKind,
+				"refused",
+				namespace,
+				{ metadata: { annotations: { [annotation.rotateURL]: rotation } } },
+				"merge",
+			);
+			expect(log.join()).toContain("nobody writes it");
+		},
+		{ ...soon, interval: 3_000 },
+	);
 	expect((await sourceOf("refused")).status?.conditions).toContainEqual(
 		expect.objectContaining({ type: "Ready", status: "True" }),
 	);

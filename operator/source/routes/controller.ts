@@ -78,7 +78,11 @@ export function createRouteController({
 						},
 						async (found) => {
 							// Receivers believe a bucket with a marker, so it says nothing of a part of the routes.
-							if (found === undefined) await secrets.synced;
+							if (found === undefined) {
+								await secrets.synced;
+								if (secrets.isStopped)
+									throw new Error("stopped before all Secrets were read");
+							}
 							return restore.markOf(found);
 						},
 					);

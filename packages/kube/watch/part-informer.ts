@@ -90,6 +90,11 @@ export class PartInformer<T extends KubeObject, P> {
 		this.#stop.abort();
 	}
 
+	/** What wasn't read by then stays unread. */
+	get isStopped(): boolean {
+		return this.#stop.signal.aborted;
+	}
+
 	get silentMs(): number {
 		return this.#options.objects.silentMs;
 	}

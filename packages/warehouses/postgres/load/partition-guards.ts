@@ -70,7 +70,8 @@ async function markPartitions(
 	}>(
 		`SELECT c.oid::regclass::text AS name, obj_description(c.oid, 'pg_class') AS comment, p.relname::text AS table, obj_description(p.oid, 'pg_class') AS parents
 		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
-		WHERE i.inhparent = $1::oid AND NOT i.inhdetachpending AND $2::oid IN (i.inhparent, i.inhrelid) AND pg_has_role(c.relowner, 'USAGE')`,
+		WHERE i.inhparent = $1::oid AND NOT i.inhdetachpending AND $2::oid IN (i.inhparent, i.inhrelid) AND pg_has_role(c.relowner, 'USAGE')
+			AND c.relkind IN ('r', 'p')`,
 		[parent, partition],
 	);
 	for (const { name, comment, table, parents } of found) {
