@@ -156,10 +156,11 @@ const rows: Record<string, Record<string, Tests>> = {
 		],
 	},
 	ClickHouse: {
-		"A `TTL` of the table": [
+		"A `TTL` of the table or of a column": [
 			[
 				beside("clickhouse"),
 				"rows that a TTL has deleted are done, and an expired row that a Run loads is gone after a merge: %s",
+				"values that the TTL of a column has deleted are done, and rows that somebody deletes beside them are found",
 				"an Erase goes on beside a TTL and views, and doesn't reach rows that a materialized view has itself",
 			],
 		],

@@ -97,8 +97,9 @@ test.skipIf(!isHere).each(["Incremental", "FullReload"] as const)(
 		const objects = [...old!.objects, ...added!.objects];
 		const rowsOfBoth = old!.rows + added!.rows;
 		const more = { ...first, dates: [{ ...old!, rows: rowsOfBoth, objects }] };
-		for (let times = 0; times < 2; times++) {
+		for (const isMerged of [false, true, true]) {
 			expect(await loaded(more, adding)).not.toHaveProperty("repairedDates");
+			if (!isMerged) continue;
 			await merge();
 			expect(await ids()).toEqual(["a12", "a18", "b15"]);
 		}
@@ -272,5 +273,37 @@ test.skipIf(!isHere)(
 			["a1", 4],
 			["a3", 2],
 		]);
+	},
+);
+
+test.skipIf(!isHere)(
+	"values that the TTL of a column has deleted are done, and rows that somebody deletes beside them are found",
+	async () => {
+		const { loaded, dayOf, rows, ids } = await sceneOf();
+		const first = await dayOf({ a: [0, 6, 12] });
+		await loaded(first);
+		await rows(
+			`ALTER TABLE orders MODIFY COLUMN body String TTL ${ttlUntil(24)}`,
+		);
+		const bodies = async () => {
+			await rows("OPTIMIZE TABLE orders FINAL");
+			return (await rows("SELECT body FROM orders ORDER BY event_id")).flat();
+		};
+		expect(await bodies()).toEqual(["", "", ""]);
+		const adding = { adds: true as const };
+		const [old, added] = [first, await dayOf({ b: [3] })].map(
+			({ dates }) => dates[0]!,
+		);
+		const objects = [...old!.objects, ...added!.objects];
+		const more = { ...first, dates: [{ ...old!, rows: 4, objects }] };
+		for (const days of [first, more, more]) {
+			expect(await loaded(days, adding)).not.toHaveProperty("repairedDates");
+			expect((await bodies()).join("")).toBe("");
+		}
+		await rows(
+			"ALTER TABLE orders DELETE WHERE event_id = 'a6' SETTINGS mutations_sync = 2",
+		);
+		expect(await loaded(more, adding)).toMatchObject({ repairedDates: [day] });
+		expect(await ids()).toEqual(["a0", "a12", "a6", "b3"]);
 	},
 );

@@ -20,6 +20,7 @@ import {
 } from "./record.ts";
 import {
 	blankOf,
+	columnTTLsOf,
 	deletionsOf,
 	quoteText,
 	type Statements,
@@ -50,8 +51,9 @@ export async function findTable(
 			sorting_key: string;
 			engine_full: string;
 			dependencies_table: string[];
+			create_table_query: string;
 		}>(
-			`SELECT engine, comment, partition_key, sorting_key, engine_full, dependencies_table FROM system.tables ${where} AND name = ${quoteText(table)}`,
+			`SELECT engine, comment, partition_key, sorting_key, engine_full, dependencies_table, create_table_query FROM system.tables ${where} AND name = ${quoteText(table)}`,
 		),
 		connection.rows<{ name: string; type: string; comment: string }>(
 			`SELECT name, type, comment FROM system.columns ${where} AND table = ${quoteText(table)} ORDER BY position`,
@@ -65,6 +67,7 @@ export async function findTable(
 		sorting_key: sortingKey,
 		engine_full: engineFull,
 		dependencies_table: fedViews,
+		create_table_query: create,
 	} = found;
 	const isTable = engine.endsWith("MergeTree");
 	const rows = isTable
@@ -78,6 +81,7 @@ export async function findTable(
 		partitionKey,
 		sortingKey,
 		ttl: ttlOf(engineFull),
+		columnTTLs: columnTTLsOf(create),
 		fedViews,
 	};
 }
@@ -95,7 +99,7 @@ export function clickHouseHeld(
 		input,
 		manifest,
 		existing,
-		async ({ ttl }, record, dates) => {
+		async ({ ttl, columnTTLs }, record, dates) => {
 			await connection.run(createRecord(sql));
 			const entries = await recordedEntries(
 				connection,
@@ -106,19 +110,16 @@ export function clickHouseHeld(
 			);
 			const table = sql.of(name);
 			const rows = await rowsByDate(connection, table, columns, dates);
-			const expiring = await expiringDates(
-				connection,
-				ttl === undefined ? [] : deletionsOf(ttl),
-				columns,
-				dates,
+			const [ofRows, ofValues] = await Promise.all(
+				[ttl === undefined ? [] : deletionsOf(ttl), columnTTLs].map(
+					(deletions) => expiringDates(connection, deletions, columns, dates),
+				),
 			);
 			return (date, isOld) =>
-				heldDate(
-					rows.get(date) ?? noRows,
-					entries.get(date) ?? [],
-					isOld,
-					expiring.includes(date),
-				);
+				heldDate(rows.get(date) ?? noRows, entries.get(date) ?? [], isOld, {
+					rows: ofRows!.includes(date),
+					values: ofValues!.includes(date),
+				});
 		},
 	);
 }

@@ -58,6 +58,7 @@ function table(changes: Partial<ClickHouseTable> = {}): ClickHouseTable {
 		partitionKey: "date",
 		sortingKey: "date, timestamp, event_id",
 		ttl: undefined,
+		columnTTLs: [],
 		fedViews: [],
 		...changes,
 	};

@@ -35,6 +35,8 @@ export interface ClickHouseTable extends CommentedTable {
 	sortingKey: string;
 	/** As the server writes it; undefined for none. */
 	ttl: string | undefined;
+	/** The instants at which columns lose their values, as expressions. */
+	columnTTLs: string[];
 	/** Names of the materialized views that read its inserts. */
 	fedViews: string[];
 }

@@ -164,25 +164,35 @@ export async function expiringDates(
  * What a date of a table holds, by what is recorded about it; undefined if that was forgotten.
  * @param entries oldest first.
  * @param isOld Whether entries about the date may be forgotten.
- * @param isExpiring Whether rows that it lacks are those that the table's TTL has deleted: they are done.
+ * @param expires What it lacks that the table's TTLs have deleted: that is done.
  */
 export function heldDate(
 	now: DateRows,
 	entries: readonly RecordEntry[],
 	isOld: boolean,
-	isExpiring = false,
+	expires: { rows?: boolean; values?: boolean } = {},
+): HeldDate | undefined {
+	const held = recordedDate(now, entries, isOld);
+	const last = entries.at(-1);
+	if (!last?.isDone || held?.digest === held?.loadedDigest) return held;
+	const from = entries.findLastIndex(({ adds }) => !adds);
+	const loads = entries
+		.slice(Math.max(0, from))
+		.filter(({ objects }) => objects.length > 0)
+		.map(({ objects, rows, unfit, run }) => ({ objects, rows, unfit, run }));
+	const rows = rowsOf(loads);
+	const isExpired =
+		now.rows < rows ? expires.rows : now.rows === rows && expires.values;
+	const digest = "expiring";
+	return isExpired ? { rows, digest, loadedDigest: digest, loads } : held;
+}
+
+function recordedDate(
+	now: DateRows,
+	entries: readonly RecordEntry[],
+	isOld: boolean,
 ): HeldDate | undefined {
 	const last = entries.at(-1);
-	if (isExpiring && last?.isDone && now.digest !== last.after) {
-		const from = entries.findLastIndex(({ adds }) => !adds);
-		const loads = entries
-			.slice(Math.max(0, from))
-			.filter(({ objects }) => objects.length > 0)
-			.map(({ objects, rows, unfit, run }) => ({ objects, rows, unfit, run }));
-		const rows = rowsOf(loads);
-		const digest = "expiring";
-		if (now.rows < rows) return { rows, digest, loadedDigest: digest, loads };
-	}
 	if (!last)
 		return isOld && now.rows > 0
 			? undefined

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { TableColumn } from "../../../contracts/job.ts";
 import {
+	columnTTLsOf,
 	deletionsOf,
 	newStagingName,
 	quoteName,
@@ -122,3 +123,14 @@ test.each([
 		expect(ttl === undefined ? [] : deletionsOf(ttl)).toEqual(deletions);
 	},
 );
+
+test("the TTLs of columns are found in the statement that would create their table", () => {
+	expect(
+		columnTTLsOf(
+			"CREATE TABLE shop.orders (`event_id` String COMMENT ' TTL a, (', `body` String CODEC(ZSTD(6)) TTL toDateTime(timestamp) + toIntervalDay(1), `n` Int8 TTL date + INTERVAL 1 DAY SETTINGS (a = 1), INDEX i n TYPE minmax) ENGINE = MergeTree ORDER BY `event_id` TTL date + toIntervalDay(9)",
+		),
+	).toEqual([
+		"toDateTime(timestamp) + toIntervalDay(1)",
+		"date + INTERVAL 1 DAY",
+	]);
+});

@@ -229,22 +229,33 @@ export function ttlOf(engineFull: string): string | undefined {
 	return ttl;
 }
 
-/** The instants at which a TTL deletes rows, as expressions of their columns. */
-export function deletionsOf(ttl: string): string[] {
+/** The TTLs of columns, in the statement that would create their table. */
+export function columnTTLsOf(create: string): string[] {
+	const columns = listed(create.slice(create.indexOf("(`") + 1));
+	return columns.flatMap((column) => ttlOf(column) ?? []);
+}
+
+/** What stands between commas that are outside of names, texts and parentheses, up to one that closes the list. */
+function listed(text: string): string[] {
 	const parts: string[] = [];
 	let depth = 0;
 	let part = "";
-	for (const [token] of ttl.matchAll(
+	for (const [token] of text.matchAll(
 		/'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|./gs,
 	)) {
 		if (token === "(") depth++;
-		if (token === ")") depth--;
+		if (token === ")" && --depth < 0) break;
 		if (token === "," && depth === 0) {
 			parts.push(part);
 			part = "";
 		} else part += token;
 	}
-	return [...parts, part]
+	return [...parts, part];
+}
+
+/** The instants at which a TTL deletes rows, as expressions of their columns. */
+export function deletionsOf(ttl: string): string[] {
+	return listed(ttl)
 		.filter((text) => !/ (TO (DISK|VOLUME)|RECOMPRESS|GROUP BY) /.test(text))
 		.map((text) => text.replace(/( DELETE)?( WHERE .*)?$/s, "").trim());
 }
