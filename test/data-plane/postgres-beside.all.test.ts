@@ -236,14 +236,14 @@ test("while a Run waits for who reads its table, to add a column, Runs of other 
 	).toEqual([["5", "2", "2"]]);
 });
 
+/** A Run waits for a lock no half minute. */
+const hurry = `CREATE FUNCTION webhooks.hurry() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('lock_timeout', '100ms', true); RETURN NULL; END $$;
+	CREATE TRIGGER hurry BEFORE DELETE ON webhooks.orders_p20260301 FOR EACH STATEMENT EXECUTE FUNCTION webhooks.hurry()`;
+
 test("who holds a lock that a Run waits for in vain is named, with the table", async () => {
 	const { daysOf, load, loaded, sql, client } = await sceneOf();
 	await loaded(await daysOf({ [first]: 3 }));
-	// Instead of half a minute.
-	await sql(
-		`CREATE FUNCTION webhooks.hurry() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('lock_timeout', '100ms', true); RETURN NULL; END $$;
-		CREATE TRIGGER hurry BEFORE DELETE ON webhooks.orders_p20260301 FOR EACH STATEMENT EXECUTE FUNCTION webhooks.hurry()`,
-	);
+	await sql(hurry);
 	const long = await client();
 	await long.query("BEGIN");
 	await long.query("SELECT * FROM webhooks.orders FOR UPDATE");
@@ -260,5 +260,29 @@ test("who holds a lock that a Run waits for in vain is named, with the table", a
 		},
 	});
 	await long.query("ROLLBACK");
+	await loaded(await daysOf({ [first]: 5 }, "b"));
+});
+
+test("a prepared transaction that holds a lock of the record is named, though it has no process", async () => {
+	const settings = { max_prepared_transactions: "2" };
+	const preparing = await startPostgres({ settings });
+	onTestFinished(() => preparing.stop());
+	const { daysOf, load, loaded, sql, client } = await sceneOf(preparing);
+	await loaded(await daysOf({ [first]: 3 }));
+	await sql(hurry);
+	const left = await client();
+	await left.query("BEGIN");
+	await left.query("LOCK TABLE webhooks._tidemill_loads");
+	await left.query("PREPARE TRANSACTION 'left behind'");
+	const { result } = await load(await daysOf({ [first]: 5 }, "b"));
+	expect(result).toMatchObject({
+		error: {
+			code: "PostgresBusy",
+			message: expect.stringMatching(
+				/Locks are held by prepared transaction "left behind" of "postgres", in a transaction since .*, on webhooks\._tidemill_loads/,
+			),
+		},
+	});
+	await left.query("ROLLBACK PREPARED 'left behind'");
 	await loaded(await daysOf({ [first]: 5 }, "b"));
 });

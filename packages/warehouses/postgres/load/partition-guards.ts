@@ -113,7 +113,9 @@ async function holdersOf(
 ): Promise<string | undefined> {
 	const found = await transaction.rows<{
 		what: string;
-		pid: number;
+		pid: number | null;
+		/** Of a transaction that is prepared, and waits for its second phase without a process. */
+		gid: string | null;
 		role: string | null;
 		since: string | null;
 	}>(
@@ -121,16 +123,19 @@ async function holdersOf(
 			SELECT oid FROM (SELECT to_regclass(unnest($1::text[]))::oid AS oid) AS named WHERE oid IS NOT NULL
 			UNION SELECT inhrelid FROM pg_inherits JOIN held ON held.oid = inhparent
 		)
-		SELECT DISTINCT ON (a.pid) held.oid::regclass::text AS what, a.pid, a.usename::text AS role, to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') AS since
-		FROM held JOIN pg_locks l ON l.relation = held.oid AND l.granted JOIN pg_stat_activity a ON a.pid = l.pid
-		WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.pid <> pg_backend_pid()
-		ORDER BY a.pid LIMIT 3`,
+		SELECT DISTINCT ON (a.pid, gid) held.oid::regclass::text AS what, a.pid, gid, coalesce(a.usename, owner)::text AS role,
+			to_char(coalesce(a.xact_start, prepared) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS"Z"') AS since
+		FROM held JOIN pg_locks l ON l.relation = held.oid AND l.granted LEFT JOIN pg_stat_activity a ON a.pid = l.pid
+			LEFT JOIN (pg_locks t JOIN pg_prepared_xacts x ON x.transaction = t.transactionid) ON t.virtualtransaction = l.virtualtransaction AND l.pid IS NULL
+		WHERE l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND a.pid IS DISTINCT FROM pg_backend_pid()
+			AND (a.pid IS NOT NULL OR gid IS NOT NULL)
+		ORDER BY a.pid, gid LIMIT 3`,
 		[names],
 	);
 	if (found.length === 0) return undefined;
 	const holders = found.map(
-		({ what, pid, role, since }) =>
-			`process ${pid}${role === null ? "" : ` of ${quoteName(role)}`}${since === null ? "" : `, in a transaction since ${since}`}, on ${what}`,
+		({ what, pid, gid, role, since }) =>
+			`${gid === null ? `process ${pid}` : `prepared transaction ${quoteName(gid)}`}${role === null ? "" : ` of ${quoteName(role)}`}${since === null ? "" : `, in a transaction since ${since}`}, on ${what}`,
 	);
 	return `Locks are held by ${holders.join("; ")}`;
 }

@@ -35,6 +35,7 @@ import {
 import {
 	prepareRecord,
 	recordDay,
+	recordTable,
 	requireHeld,
 	rowsOfTable,
 	tidyRecord,
@@ -97,9 +98,9 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 	async publish(plan: Planned, transaction?: Transaction): Promise<void> {
 		if (transaction) return this.#swap(plan, transaction);
 		if (plan.record !== undefined)
-			await this.#database.transaction((transaction) =>
-				prepareRecord(transaction, this.#schema),
-			);
+			await this.#database
+				.transaction((transaction) => prepareRecord(transaction, this.#schema))
+				.catch((error) => this.#tellHolders(error));
 		// Only now nobody has to wait for it who reads.
 		await this.locked(async (transaction) => {
 			await this.#requireOurs(transaction);
@@ -144,17 +145,21 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 	 * lock is none that readers wait for.
 	 */
 	locked<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-		const { name, latest } = this.#work.input.table;
+		const { name } = this.#work.input.table;
 		const table = nameOf(this.#schema, name);
 		return this.#database
 			.transaction(async (transaction) => {
 				await lock(transaction, table);
 				return work(transaction);
 			})
-			.catch((error) => {
-				const view = latest ? [nameOf(this.#schema, latest.name)] : [];
-				return tellHolders(error, this.#database, [table, ...view]);
-			});
+			.catch((error) => this.#tellHolders(error));
+	}
+
+	#tellHolders(error: unknown): Promise<never> {
+		const { name, latest } = this.#work.input.table;
+		const names = [name, recordTable, ...(latest ? [latest.name] : [])];
+		const relations = names.map((name) => nameOf(this.#schema, name));
+		return tellHolders(error, this.#database, relations);
 	}
 
 	async prepare(plan: Planned, transaction: Transaction): Promise<void> {

@@ -29,9 +29,9 @@ import { unheldValues } from "./copy.ts";
 import { Database, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
-import { guardPartition } from "./partition-guards.ts";
+import { guardPartition, tellHolders } from "./partition-guards.ts";
 import { planPostgres, postgresTables, wantedColumns } from "./plan.ts";
-import { heldDate, recordedLoads } from "./record.ts";
+import { heldDate, recordedLoads, recordTable } from "./record.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
 import { changeRows, countAll } from "./touched-rows.ts";
@@ -59,8 +59,9 @@ class PostgresWarehouse implements Warehouse {
 	): Promise<ReadonlyMap<UtcDate, HeldDate> | undefined> {
 		const { schema } = this.#input;
 		const { name } = input.table;
-		return this.#with((database) =>
-			database.transaction(async (transaction) => {
+		return this.#inTransaction(
+			[name],
+			async (transaction) => {
 				const existing = await findTable(transaction, schema, name);
 				return heldDates(
 					postgresTables,
@@ -79,28 +80,27 @@ class PostgresWarehouse implements Warehouse {
 							);
 					},
 				);
-			}, "REPEATABLE READ"),
+			},
+			"REPEATABLE READ",
 		);
 	}
 
 	requireUsable(input: LoadInput, manifest: Manifest): Promise<void> {
 		const { schema } = this.#input;
-		return this.#with((database) =>
-			database.transaction(async (transaction) => {
-				const { name } = input.table;
-				const existing = await findTable(transaction, schema, name, true);
-				const plan = planPostgres(input, manifest, existing);
-				if (!existing || plan.publish !== "Swap") return;
-				const view = await PostgresView.find(
-					transaction,
-					schema,
-					input,
-					existing,
-					true,
-				);
-				await requireReplaceable(transaction, existing.oid, name, view.oid);
-			}),
-		);
+		const { name } = input.table;
+		return this.#inTransaction([name], async (transaction) => {
+			const existing = await findTable(transaction, schema, name, true);
+			const plan = planPostgres(input, manifest, existing);
+			if (!existing || plan.publish !== "Swap") return;
+			const view = await PostgresView.find(
+				transaction,
+				schema,
+				input,
+				existing,
+				true,
+			);
+			await requireReplaceable(transaction, existing.oid, name, view.oid);
+		});
 	}
 
 	typesOf({
@@ -108,17 +108,15 @@ class PostgresWarehouse implements Warehouse {
 		options,
 	}: LoadInput["table"]): Promise<TableTypes | undefined> {
 		const { schema } = this.#input;
-		return this.#with((database) =>
-			database.transaction(async (transaction) => {
-				const existing = await findTable(transaction, schema, name);
-				return (
-					existing && {
-						existing: existing.columns,
-						wanted: (columns) => wantedColumns(columns, options),
-					}
-				);
-			}),
-		);
+		return this.#inTransaction([name], async (transaction) => {
+			const existing = await findTable(transaction, schema, name);
+			return (
+				existing && {
+					existing: existing.columns,
+					wanted: (columns) => wantedColumns(columns, options),
+				}
+			);
+		});
 	}
 
 	unheld(table: LoadInput["table"], session: Session): UnheldValues[] {
@@ -143,8 +141,6 @@ class PostgresWarehouse implements Warehouse {
 
 	rowAccess(input: Pick<LoadInput, "run">, manifest: Manifest): RowAccess {
 		const { schema } = this.#input;
-		const inTransaction = <T>(work: (transaction: Transaction) => Promise<T>) =>
-			this.#with((database) => database.transaction(work));
 		return {
 			dialect: {
 				table: (name) => nameOf(schema, name),
@@ -156,7 +152,7 @@ class PostgresWarehouse implements Warehouse {
 					`encode(sha256(convert_to(${body}::text, 'UTF8')), 'hex')`,
 			},
 			tables: () =>
-				inTransaction(async (transaction) => {
+				this.#inTransaction([], async (transaction) => {
 					const all = await commentedTables(transaction, schema);
 					return all.filter(
 						({ comment: { mark } }) =>
@@ -164,22 +160,20 @@ class PostgresWarehouse implements Warehouse {
 					);
 				}),
 			count: (table, condition) =>
-				inTransaction((transaction) =>
+				this.#inTransaction([table], (transaction) =>
 					countAll(transaction, nameOf(schema, table), condition),
 				),
 			change: async (table, statement) => {
-				await inTransaction(async (transaction) => {
+				await this.#inTransaction([table], async (transaction) => {
 					const found = await findTable(transaction, schema, table);
 					if (found) await guardPartition(transaction, found.oid);
 				});
 				const change = (transaction: Transaction) =>
 					changeRows(transaction, nameOf(schema, table), statement);
-				return this.#with((database) =>
-					database.transaction(change, "REPEATABLE READ"),
-				);
+				return this.#inTransaction([table], change, "REPEATABLE READ");
 			},
 			detached: ({ name }) =>
-				inTransaction((transaction) =>
+				this.#inTransaction([name], (transaction) =>
 					detachedPartitions(transaction, schema, name),
 				),
 			read: (query) => this.#read(query),
@@ -238,6 +232,22 @@ class PostgresWarehouse implements Warehouse {
 	async close(): Promise<void> {
 		const database = await this.#database?.catch(() => undefined);
 		await database?.close();
+	}
+
+	/** Who holds a lock of these tables that it waits for in vain is told. */
+	#inTransaction<T>(
+		tables: readonly string[],
+		work: (transaction: Transaction) => Promise<T>,
+		isolation?: string,
+	): Promise<T> {
+		const names = [...tables, recordTable].map((table) =>
+			nameOf(this.#input.schema, table),
+		);
+		return this.#with((database) =>
+			database
+				.transaction(work, isolation)
+				.catch((error) => tellHolders(error, database, names)),
+		);
 	}
 
 	async #with<T>(work: (database: Database) => Promise<T>): Promise<T> {
