@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundTo, specOf } from "./destinations.ts";
+import { boundTo, specOf, userIn } from "./destinations.ts";
 
 test.each([
 	[{}, undefined, undefined],
@@ -67,6 +67,11 @@ test.each([
 		'sslmode of --postgres is "prefer". It must be verify-full, which checks whose server it is, verify-ca or require; or disable, for a server on the loopback',
 	],
 	[{ postgres: "postgres://" }, "must be an address such as postgres://db"],
+	[{ postgres: "mysql://db/a" }, "must be an address such as postgres://db"],
+	[{ clickhouse: "ch://h/a" }, "an address and a database"],
+	[{ postgres: "postgres://db/100%" }, 'has a "%" that begins no escape'],
+	[{ postgres: "a%ff@db/a" }, "For the sign itself, write %25"],
+	[{ clickhouse: "https://h/a%zz" }, 'has a "%" that begins no escape'],
 	[{ postgres: "postgres://db/a" }, "needs --secret-ref, or the user in"],
 	[{ clickhouse: "https://ch.example.com" }, "an address and a database"],
 	[{ bigquery: "acme" }, "must be a project and a dataset"],
@@ -74,19 +79,56 @@ test.each([
 	expect(() => specOf(words, undefined)).toThrow(message);
 });
 
-test("an address with a password is refused without it, and the message has the command that takes it from standard input", () => {
-	const postgres = "postgres://ada:s3cret@db.example.com/analytics";
-	let message = "";
-	try {
-		specOf({ postgres }, undefined);
-	} catch (error) {
-		message = (error as Error).message;
-	}
-	expect(message).toContain(
-		"tidemill destinations create <name> --postgres postgres://ada@db.example.com/analytics --secret-stdin < password",
-	);
-	expect(message).not.toContain("s3cret");
+test.each([
+	["postgres", "postgres://ada:s3cret@db/a", "postgres://ada@db/a"],
+	["postgres", "ada:s3cret@db/a", "ada@db/a"],
+	["postgres", "ada:s3c/s3cret@db/a", "ada@db/a"],
+	["postgres", "postgres://ada:s3c#?s3cret@db/a", "postgres://ada@db/a"],
+	["postgres", "postgres://ada:s3c@s3cret@db/a", "postgres://ada@db/a"],
+	["postgres", "postgres://ada:s3c:s3cret @db/a", "postgres://ada@db/a"],
+	["postgres", "postgres://db/a?password=s3cret", "postgres://db/a"],
+	["postgres", "host=db user=ada password=s3cret", "'host=db user=ada'"],
+	["clickhouse", "https://ada:s3c/s3cret@ch/a", "https://ada@ch/a"],
+	["clickhouse", "https://ch/a?user=a&password=s3", "'https://ch/a?user=a'"],
+	["bigquery", "ada:s3cret@db", "ada@db"],
+])(
+	"a password in --%s is refused without it, and the message has the command that takes it from standard input: %s",
+	(option, word, without) => {
+		const message = refusalOf({ [option]: word });
+		expect(message).toContain(
+			`tidemill destinations create <name> --${option} ${without} --secret-stdin < password`,
+		);
+		expect(message).not.toContain("s3c");
+	},
+);
+
+test.each([
+	[{ postgres: "ada@db/a" }, "ada"],
+	[{ postgres: "postgresql://ada%40b@db/a" }, "ada@b"],
+	[{ postgres: "db:5432/a" }, undefined],
+	[{ clickhouse: "https://ada@ch/a" }, "ada"],
+	[{ duckdb: "a.duckdb" }, undefined],
+])("the user of %j is %s", (words, user) => {
+	expect(userIn(words)).toBe(user);
 });
+
+test("what stands before an @ is in no message: it may be a password", () => {
+	const words = { postgres: "postgres://s3cret@", clickhouse: "s3cret@ch/a" };
+	for (const [option, word] of Object.entries(words)) {
+		const message = refusalOf({ [option]: word });
+		expect(message).toContain("must be an address");
+		expect(message).not.toContain("s3cret");
+	}
+});
+
+function refusalOf(words: Record<string, string>): string {
+	try {
+		specOf(words, undefined);
+	} catch (error) {
+		return (error as Error).message;
+	}
+	throw new Error("It isn't refused");
+}
 
 test("the Secret of an address is bound to it", () => {
 	const spec = specOf({ postgres: "postgres://db.example.com/a" }, "pg")!;

@@ -127,10 +127,14 @@ export function specOf(
 	}
 	const { type, member, option, cli, secrets } = chosen;
 	const word = words[option.attributeName()]!;
-	const { password } = URL.parse(word) ?? {};
-	if (password)
+	const without = withoutPassword(word);
+	if (without !== word)
 		throw new UsageError(
-			`${option.long} has a password, which stays in the shell's history and which other programs can see. Change it, and pass it from standard input: tidemill destinations create <name> ${option.long} ${shellWord(word.replace(/:[^:@/]*@/, "@"))} --secret-stdin < password`,
+			`${option.long} has a password, which stays in the shell's history and which other programs can see. Change it, and pass it from standard input: tidemill destinations create <name> ${option.long} ${shellWord(without)} --secret-stdin < password`,
+		);
+	if (cli.addressOf && !isEscaped(word))
+		throw new UsageError(
+			`${option.long} has a "%" that begins no escape of UTF-8. For the sign itself, write %25`,
 		);
 	const own = cli.specOf(word);
 	if (typeof own === "string") throw new UsageError(own);
@@ -159,11 +163,33 @@ function keyOf(type: string): string | undefined {
 	return types.find((one) => one.type === type)?.cli.secretKey;
 }
 
-/** The user that an address names. */
-function userIn(words: Words): string | undefined {
-	const word = words[chosenOf(words)?.option.attributeName() ?? ""];
-	const username = word && URL.parse(word)?.username;
-	return username ? decodeURIComponent(username) : undefined;
+/** The user that an address names, after {@link specOf} has taken it. */
+export function userIn(words: Words): string | undefined {
+	const { option, cli } = chosenOf(words) ?? {};
+	const url = option && cli?.addressOf?.(words[option.attributeName()]!);
+	return url?.username ? decodeURIComponent(url.username) : undefined;
+}
+
+/**
+ * A word without a password, or the same word. It looks for one in what is no valid address, too: a password has signs that end an
+ * address's parts.
+ */
+function withoutPassword(word: string): string {
+	const [scheme = ""] = /^[a-z]+:\/\//i.exec(word) ?? [];
+	const rest = word.slice(scheme.length).replace(/:.*@/s, "@");
+	return `${scheme}${rest}`.replace(
+		/(^|[?&;\s])(ssl)?passw(or)?d\s*=.*$/is,
+		"",
+	);
+}
+
+function isEscaped(word: string): boolean {
+	try {
+		decodeURIComponent(word);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 /** Writes the Secret of a Destination that the cluster would accept, bound to the address that it is for. */

@@ -10,6 +10,7 @@ import {
 import { label } from "../crds/labels.ts";
 import { providers } from "../packages/contracts/providers.ts";
 import { shellWord } from "../packages/escapes/shell.ts";
+import { quoted } from "../packages/warehouses/definition/definition.ts";
 import { warehouses } from "../packages/warehouses/registry.ts";
 import { CommandError, UsageError } from "./command/errors.ts";
 import { type CommandGroup, examples } from "./command/group.ts";
@@ -138,7 +139,7 @@ function destinationOf(warehouse: string): DestinationSpec {
 	const cli = warehouseAnswers.find(({ answers }) => answers.test(warehouse));
 	if (!cli)
 		throw new UsageError(
-			`"${warehouse}" is none of these: ${warehouseAnswers.map(({ answer }) => answer).join(", ")}`,
+			`${quoted(warehouse)} is none of these: ${warehouseAnswers.map(({ answer }) => answer).join(", ")}`,
 		);
 	const [, option = ""] = /^--(\w+)/.exec(cli.flags) ?? [];
 	const isServer = /:\/\//.test(warehouse);

@@ -6,6 +6,7 @@ import {
 } from "../../contracts/error-rule.ts";
 import type { DestinationInput, TableColumn } from "../../contracts/job.ts";
 import {
+	quoted,
 	secretHelp,
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
@@ -212,7 +213,7 @@ export const definition = {
 			// A project of a domain has dots, too: example.com:acme-data.
 			const [, projectId, dataset] = /^(.+)\.([^.]+)$/.exec(word) ?? [];
 			return projectId === undefined || dataset === undefined
-				? `--bigquery is "${word}", but must be a project and a dataset, such as acme-data.events`
+				? `--bigquery is ${quoted(word)}, but must be a project and a dataset, such as acme-data.events`
 				: { projectId, dataset };
 		},
 		answer: "a project and dataset of BigQuery such as acme.events",

@@ -11,6 +11,7 @@ import {
 	authoritiesOf,
 	caOf,
 	lineOf,
+	quoted,
 	secretHelp,
 	userFields,
 	type WarehouseDefinition,
@@ -159,12 +160,13 @@ export const definition = {
 		example:
 			"--clickhouse https://clickhouse.example.com:8443/analytics --secret-ref clickhouse",
 		specOf(word) {
-			const { origin, pathname = "" } = URL.parse(word) ?? {};
+			const { origin, pathname = "" } = addressOf(word) ?? {};
 			const [, database] = /^\/([^/]+)$/.exec(pathname) ?? [];
 			return origin === undefined || database === undefined
-				? `--clickhouse is "${word}", but must be an address and a database, such as https://clickhouse.example.com:8443/analytics`
+				? `--clickhouse is ${quoted(word)}, but must be an address and a database, such as https://clickhouse.example.com:8443/analytics`
 				: { url: origin, database: decodeURIComponent(database) };
 		},
+		addressOf,
 		answer:
 			"a ClickHouse server such as https://clickhouse.example.com:8443/analytics",
 		answers: /^https?:/,
@@ -195,6 +197,10 @@ export const definition = {
 	},
 	errors: clickHouseErrors,
 } satisfies WarehouseDefinition<ClickHouseSpec>;
+
+function addressOf(word: string): URL | null {
+	return /^https?:/.test(word) ? URL.parse(word) : null;
+}
 
 function isJSON({ from }: TableColumn): boolean {
 	return typeof from === "object" && "type" in from && from.type === "JSON";

@@ -87,6 +87,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 		example: string;
 		/** The spec by that word, without its credentials. The result is a text if the word is wrong: the reason. */
 		specOf(word: string): Partial<Spec> | string;
+		/** The word as the address that it is, whose user is that of the credentials; null if it is none. */
+		addressOf?(word: string): URL | null;
 		/** What people type in `init`, such as `the name of a DuckDB file`, and what such an answer looks like. */
 		answer: string;
 		answers: RegExp;
@@ -110,6 +112,11 @@ export interface WarehouseClient {
 	query: string;
 	/** Where it gets the user and the password from, and what else the Destination leaves to the person, for "psql takes …". */
 	takes: string;
+}
+
+/** What a person typed, for an error: without what stands before an `@`, which may have a password. */
+export function quoted(word: string): string {
+	return `"${word.replace(/^.*@/s, "…@")}"`;
 }
 
 /** A text as a part of an address, in ASCII without any character that means something to a shell (RFC 3986 §2.3). */

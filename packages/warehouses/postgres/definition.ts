@@ -11,6 +11,7 @@ import {
 	authoritiesOf,
 	caOf,
 	lineOf,
+	quoted,
 	secretHelp,
 	userFields,
 	type WarehouseDefinition,
@@ -260,13 +261,11 @@ export const definition = {
 		example:
 			"--postgres postgres://db.example.com/analytics --secret-ref postgres",
 		specOf(word) {
-			const url = URL.parse(
-				/^postgres(ql)?:/.test(word) ? word : `postgres://${word}`,
-			);
+			const url = addressOf(word);
 			const sslMode = url?.searchParams.get("sslmode") ?? undefined;
 			const mode = sslModes.find((one) => one === sslMode);
 			if (!url?.hostname)
-				return `--postgres is "${word}", but must be an address such as postgres://db.example.com:5432/analytics`;
+				return `--postgres is ${quoted(word)}, but must be an address such as postgres://db.example.com:5432/analytics`;
 			if (sslMode !== undefined && !mode)
 				return `sslmode of --postgres is "${sslMode}". It must be verify-full, which checks whose server it is, verify-ca or require; or disable, for a server on the loopback`;
 			const database = decodeURIComponent(url.pathname.slice(1));
@@ -277,6 +276,7 @@ export const definition = {
 				...(mode && { sslMode: mode }),
 			};
 		},
+		addressOf,
 		answer: "a Postgres server such as postgres://db.example.com/analytics",
 		answers: /^postgres(ql)?:/,
 	},
@@ -314,6 +314,13 @@ export const definition = {
 	},
 	errors: postgresErrors,
 } satisfies WarehouseDefinition<PostgresSpec>;
+
+/** The scheme may be left out. */
+function addressOf(word: string): URL | null {
+	const hasScheme = /^postgres(ql)?:|:\/\//.test(word);
+	const url = URL.parse(hasScheme ? word : `postgres://${word}`);
+	return url && /^postgres(ql)?:$/.test(url.protocol) ? url : null;
+}
 
 function isJSON({ from }: TableColumn): boolean {
 	return typeof from === "object" && "type" in from && from.type === "JSON";
