@@ -36,6 +36,44 @@ test("each command of the command line is carried out by a test", async () => {
 	expect(untested.map((words) => words.join(" "))).toEqual([]);
 });
 
+test("each command that a message names is one of the program", async () => {
+	const program = createProgram() as CommandUnknownOpts;
+	const groups = new Map<string, string[]>();
+	for (const group of program.commands) {
+		await loadGroup(group as never);
+		const verbs = group.commands.flatMap(namesOf);
+		for (const name of namesOf(group)) groups.set(name, verbs);
+	}
+	const kinds = ["sources", "destinations", "pipelines", "tracking-plans"];
+	const verbsOfKinds = kinds
+		.map((kind) => groups.get(kind)!)
+		.reduce((all, verbs) => all.filter((verb) => verbs.includes(verb)));
+	let found = 0;
+	for (const file of globSync(product, { cwd: root })) {
+		if (file.endsWith(".test.ts")) continue;
+		const text = readFileSync(join(root, file), "utf8").replace(comment, "");
+		for (const [command, group = "", verb] of text.matchAll(commandInText)) {
+			found++;
+			const isFilledIn = group.startsWith("$");
+			const verbs = isFilledIn ? verbsOfKinds : groups.get(group);
+			expect(verbs, `${file}: ${command}`).toBeDefined();
+			if (verb && verbs!.length > 0)
+				expect(verbs, `${file}: ${command}`).toContain(verb);
+		}
+	}
+	expect(found).toBeGreaterThan(60);
+});
+
+const comment = /\/\*.*?\*\/|^\s*\/\/.*?$/gms;
+const product = "{api,cli,console,crds,ingest,operator,packages}/**/*.{ts,tsx}";
+/** After what begins a text or names a command in one: `Cancel it with: tidemill runs cancel`. A kind's group may be filled in. */
+const commandInText =
+	/(?<=["`(]|: |\b[Rr]un |\bwith )tidemill (\$\{(?!group)[^}]*\}(?= )|[a-z][a-z-]*)(?: ([a-z][a-z-]*)(?![\w.:/]))?/g;
+
+function namesOf(command: CommandUnknownOpts): string[] {
+	return [command.name(), ...command.aliases()];
+}
+
 /** `"sources", "list"` in a test, or `sources list` on a command line. */
 function isExercised(words: string[]): boolean {
 	const listed = words.map((word) => `"${word}"`).join(",\\s*");

@@ -45,7 +45,7 @@ export async function askOperator<T extends KubeObject>(
 		annotations: { [annotation]: value },
 	});
 	const last = await untilInterrupted(
-		`The operator does it without this command. See: tidemill ${kind.plural} describe ${name} -n ${cluster.namespace}`,
+		`The operator does it without this command. See: kubectl describe ${kind.kind.toLowerCase()} ${name} -n ${cluster.namespace}`,
 		awaitObject(
 			cluster.client,
 			kind,

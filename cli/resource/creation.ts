@@ -176,7 +176,7 @@ async function awaitReady<T extends ShownResource>(
 	};
 	const { name, namespace } = object.metadata;
 	const last = await untilInterrupted(
-		`${called} is created, and becomes ready without this command. See: tidemill ${kind.plural} describe ${name} -n ${namespace}`,
+		`${called} is created, and becomes ready without this command. See: kubectl describe ${kind.kind.toLowerCase()} ${name} -n ${namespace}`,
 		awaitObject(
 			client,
 			kind,

@@ -127,13 +127,13 @@ async function untilEnded<T extends Run | Operation>(
 
 /** How to wait for it again, in one sentence. */
 function againWith(
-	{ kind, plural }: ResourceKind<Run | Operation>,
+	{ kind }: ResourceKind<Run | Operation>,
 	name: string,
 	namespace: string,
 ): string {
 	return kind === runKind.kind
 		? `Wait for it again: tidemill runs wait ${name} -n ${namespace}`
-		: `See how it ended: tidemill ${plural} get ${name} -n ${namespace}`;
+		: `See how it ended: kubectl get ${kind.toLowerCase()} ${name} -n ${namespace}`;
 }
 
 /** Says how many rows a Run loaded. Throws {@link CommandError} if it didn't succeed. */
