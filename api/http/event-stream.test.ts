@@ -33,6 +33,18 @@ test("a part that its reader takes in time ends nothing", async () => {
 	expect(stream.signal.aborted).toBe(false);
 });
 
+test("data are one line for every reader: also for those that end one at U+0085, U+2028 and U+2029", async () => {
+	const stream = new EventStream();
+	const data = { body: "a\u0085b\u2028c\u2029d\\u2028\n" };
+	stream.send("accepted", data);
+	stream.end("Stopping", data.body);
+	const all = await text(stream.body);
+	expect(all).not.toMatch(/[\u0085\u2028\u2029]/);
+	const [accepted, end] = all.match(/(?<=^data: ).*$/gm)!;
+	expect(JSON.parse(accepted!)).toEqual(data);
+	expect(JSON.parse(end!).message).toBe(data.body);
+});
+
 test("a client that leaves ends the tail", async () => {
 	const stream = new EventStream();
 	stream.body.destroy();

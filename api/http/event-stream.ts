@@ -44,7 +44,7 @@ export class EventStream {
 	/** @param json one line. */
 	sendJson(event: string, json: string, id?: string): void {
 		this.#write(
-			`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`,
+			`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${oneLine(json)}\n\n`,
 		);
 	}
 
@@ -74,7 +74,7 @@ export class EventStream {
 		if (this.#hasEnded) return;
 		this.#hasEnded = true;
 		this.body.end(
-			`event: end\ndata: ${JSON.stringify({ reason, message })}\n\n`,
+			`event: end\ndata: ${oneLine(JSON.stringify({ reason, message }))}\n\n`,
 		);
 		this.#over.abort();
 	}
@@ -85,6 +85,14 @@ export class EventStream {
 		const unread = this.body.readableLength + this.body.writableLength;
 		if (unread > this.#maxUnreadBytes) this.end("SlowReader", slow);
 	}
+}
+
+/** JSON without the line ends of Unicode, at which readers in many languages split. They stand in strings only. */
+function oneLine(json: string): string {
+	return json.replace(
+		/[\u0085\u2028\u2029]/g,
+		(end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, "0")}`,
+	);
 }
 
 /**

@@ -9,8 +9,8 @@ test.each([
 	["async def __aexit__(self) -> None:", "def __exit__(self) -> None:"],
 	["await self._http.aclose()", "self._http.close()"],
 	[
-		"async for line in response.aiter_lines():",
-		"for line in response.iter_lines():",
+		"async for text in response.aiter_text():",
+		"for text in response.iter_text():",
 	],
 	["await answer.aread()", "answer.read()"],
 	["transport: httpx.AsyncBaseTransport", "transport: httpx.BaseTransport"],

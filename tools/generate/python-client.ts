@@ -53,7 +53,7 @@ const rules: [written: RegExp, instead: string][] = [
 	[/\bawait shield\((.*)\)$/gm, "$1"],
 	[/\b(?:async|await) /g, ""],
 	[/\b__a(enter|exit)__/g, "__$1__"],
-	[/\ba(?=(close|read|iter_lines)\b)/g, ""],
+	[/\ba(?=(close|read|iter_text)\b)/g, ""],
 	[/\bAsync(?=[A-Z])/g, ""],
 ];
 

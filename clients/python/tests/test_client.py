@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -290,6 +290,31 @@ def test_a_stream_gives_its_events_and_goes_on_after_the_last() -> None:
     assert [tuple(event) for event in seen] == [("7", "accepted", {"a": 1}), (None, "end", {})]
     assert asked[0].headers["Last-Event-ID"] == "6"
     assert asked[0].headers["Accept"] == "text/event-stream"
+
+
+def test_data_of_a_stream_may_have_the_line_ends_of_unicode() -> None:
+    data = {"a": "b\u2028c\u2029d\u0085e"}
+    text = f"event: accepted\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+    class OneByOne(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            for byte in text.encode():
+                yield bytes([byte])
+
+    seen = list(client(lambda _: httpx.Response(200, stream=OneByOne())).sources.tail_events("shop"))
+    assert [event.data for event in seen] == [data]
+
+
+def test_a_stream_whose_connection_is_lost_raises_an_error_of_the_client() -> None:
+    class Lost(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            yield b"event: accepted\ndata: {}\n\n"
+            raise httpx.ReadError("reset")
+
+    events = client(lambda _: httpx.Response(200, stream=Lost())).sources.tail_events("shop")
+    assert next(events).event == "accepted"
+    with pytest.raises(ApiUnavailable, match="broke off: reset"):
+        next(events)
 
 
 def test_a_stream_that_is_refused_says_why() -> None:

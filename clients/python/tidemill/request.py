@@ -6,7 +6,7 @@ import json
 import logging
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -31,20 +31,23 @@ class StreamedEvent(NamedTuple):
 
 
 class EventLines:
-    """Makes events of the lines of a stream. A comment, by which the server shows that it is there, is none."""
+    """Makes events of the text of a stream. A comment, by which the server shows that it is there, is none."""
 
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}
+        self._rest = ""
 
-    def push(self, line: str) -> StreamedEvent | None:
-        if line:
-            name, _, value = line.partition(":")
-            self._fields[name] = value.removeprefix(" ")
-            return None
-        fields, self._fields = self._fields, {}
-        if "data" not in fields:
-            return None
-        return StreamedEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
+    def push(self, text: str) -> Iterator[StreamedEvent]:
+        """The events that this part ends. Only a line feed ends a line: data may have U+2028, at which httpx splits."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            if line:
+                name, _, value = line.partition(":")
+                self._fields[name] = value.removeprefix(" ")
+                continue
+            fields, self._fields = self._fields, {}
+            if "data" in fields:
+                yield StreamedEvent(fields.get("id"), fields.get("event", "message"), json.loads(fields["data"]))
 
 
 class Requests:

@@ -40,6 +40,8 @@ const busyStatuses: readonly number[] = [429, 502, 503, 504];
 
 /** The API answers within 60 seconds, even if it waits for a Run. */
 const timeoutMs = 90_000;
+/** Three times as long as a stream of the API is silent. */
+const maxSilenceMs = 30_000;
 
 /** Sends requests and returns their answers. */
 export class Api {
@@ -71,7 +73,7 @@ export class Api {
 		return (await this.#send(method, path, parts)).text;
 	}
 
-	/** The events of a stream, until the server or the network ends it. */
+	/** The events of a stream, until the server ends it. Throws {@link ApiUnavailable} if the connection is lost or silent. */
 	async *events(
 		method: string,
 		path: string,
@@ -92,7 +94,14 @@ export class Api {
 		let text = "";
 		try {
 			for (;;) {
-				const { done, value } = await reader.read();
+				const { done, value } = await nextPart(reader).catch((cause) => {
+					parts.signal?.throwIfAborted();
+					const { message } = cause as Error;
+					throw new ApiUnavailable(
+						`The stream of ${method} ${path} broke off: ${message}.`,
+						{ cause },
+					);
+				});
 				if (done) return;
 				text += decoder.decode(value, { stream: true });
 				const blocks = text.split("\n\n");
@@ -103,7 +112,8 @@ export class Api {
 				}
 			}
 		} finally {
-			await reader.cancel();
+			// It fails again if the connection has failed.
+			await reader.cancel().catch(() => {});
 		}
 	}
 
@@ -169,15 +179,18 @@ export class Api {
 		for (const [name, value] of Object.entries(headers))
 			if (value !== undefined) sent.set(name, value);
 		const isStream = sent.get("Accept") === "text/event-stream";
-		const timeout = isStream
-			? new AbortController().signal
-			: AbortSignal.timeout(timeoutMs);
+		// Of a stream, the time until it begins.
+		const late = new AbortController();
+		const timer = setTimeout(
+			() => late.abort(new Error(`no answer in ${timeoutMs / 1_000} s`)),
+			timeoutMs,
+		);
 		try {
 			const answer = await this.#access.fetch(url, {
 				method,
 				headers: sent,
 				...(body !== undefined && { body: JSON.stringify(body) }),
-				signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+				signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
 			});
 			const text = isStream && answer.ok ? "" : await answer.text();
 			if (answer.ok) return { answer, text };
@@ -192,6 +205,8 @@ export class Api {
 				{ cause },
 			);
 			return { error, status: undefined, retryAfterMs: 0 };
+		} finally {
+			clearTimeout(timer);
 		}
 	}
 
@@ -207,6 +222,20 @@ export class Api {
 	}
 }
 
+/** The next part of a body. Throws if none comes for so long that the connection must be dead. */
+async function nextPart(reader: ReadableStreamDefaultReader<Uint8Array>) {
+	let timer: ReturnType<typeof setTimeout>;
+	const silence = new Promise<never>((_, reject) => {
+		timer = setTimeout(
+			() => reject(new Error(`no byte in ${maxSilenceMs / 1_000} s`)),
+			maxSilenceMs,
+		);
+	});
+	return Promise.race([reader.read(), silence]).finally(() =>
+		clearTimeout(timer),
+	);
+}
+
 /** Undefined of a comment, by which the server shows that it is there. */
 function eventOf(block: string): StreamedEvent | undefined {
 	const fields = new Map(
@@ -214,8 +243,9 @@ function eventOf(block: string): StreamedEvent | undefined {
 			.split("\n")
 			.filter((line) => !line.startsWith(":"))
 			.map((line) => {
-				const [, name = "", value = ""] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-				return [name, value];
+				// Data may have U+2028, which ends a line for a regular expression.
+				const colon = line.indexOf(":");
+				return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
 			}),
 	);
 	const [id, data] = [fields.get("id"), fields.get("data")];

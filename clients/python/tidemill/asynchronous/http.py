@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from ..access import Token, base_url, token_or_variable
+from ..errors import ApiUnavailable
 from ..request import TIMEOUT, EventLines, Requests, StreamedEvent, json_of
 
 
@@ -35,15 +36,16 @@ class AsyncApi:
         return response.text
 
     async def events(self, method: str, path: str, *, last_event_id: str | None = None, **parts: Any) -> AsyncIterator[StreamedEvent]:
-        """The events of a stream, until the server or the network ends it."""
+        """The events of a stream, until the server ends it. Raises ApiUnavailable if the connection is lost or silent."""
         headers = {**parts.pop("headers", {}), "Accept": "text/event-stream", "Last-Event-ID": last_event_id}
         response = await self._send(method, path, headers=headers, stream=True, **parts)
         try:
             lines = EventLines()
-            async for line in response.aiter_lines():
-                event = lines.push(line)
-                if event is not None:
+            async for text in response.aiter_text():
+                for event in lines.push(text):
                     yield event
+        except httpx.TransportError as error:
+            raise ApiUnavailable(f"The stream of {method} {path} broke off: {str(error) or type(error).__name__}.") from error
         finally:
             await response.aclose()
 
