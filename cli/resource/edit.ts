@@ -64,14 +64,12 @@ async function inEditor(
 	before: ShownResource,
 	write: (after: ShownResource) => Promise<void>,
 ): Promise<void> {
-	const { KUBE_EDITOR, VISUAL, EDITOR } = process.env;
-	const editor = KUBE_EDITOR || VISUAL || EDITOR || "vi";
 	const folder = await mkdtemp(join(tmpdir(), "tidemill-edit-"));
 	const file = join(folder, `${before.metadata.name}.yaml`);
 	const text = await objectsText([before], "yaml", { asList: false });
 	await writeFile(file, text, { mode: 0o600 });
 	try {
-		await run(`${editor} ${shellWord(file)}`);
+		await run(editorCommand(file));
 		// As read, so that only what a person changes differs.
 		if ((await readFile(file, "utf8")) === text) await write(before);
 		else await write(await readManifest(kind, file));
@@ -80,6 +78,18 @@ async function inEditor(
 		throw error;
 	}
 	await rm(folder, { recursive: true });
+}
+
+/** The command that opens a file in the editor that a person has chosen. cmd.exe knows no single quotes. */
+export function editorCommand(
+	file: string,
+	{ KUBE_EDITOR, VISUAL, EDITOR }: NodeJS.ProcessEnv = process.env,
+	platform = process.platform,
+): string {
+	const isWindows = platform === "win32";
+	const own = isWindows ? "notepad" : "vi";
+	const word = isWindows ? `"${file}"` : shellWord(file);
+	return `${KUBE_EDITOR || VISUAL || EDITOR || own} ${word}`;
 }
 
 function run(command: string): Promise<void> {
