@@ -12,6 +12,7 @@ import {
 	withField,
 } from "./draft.ts";
 import {
+	formOf,
 	otherFields,
 	schemaAt,
 	textOfValue,
@@ -88,6 +89,17 @@ test("each field that a form has words for is one of the CRD's, in one form and 
 	}
 });
 
+test("a text that has lines, or may have them, is never put into an input of one line, which would drop line feeds", () => {
+	const formAt = (kind: string, path: string, value?: unknown) =>
+		formOf(schemaAt(specs.get(kind)!, path), value);
+	const custom = "webhook.authorization.signature.custom";
+	expect(formAt("Source", `${custom}.signedString`)).toBe("lines");
+	expect(formAt("Source", `${custom}.prefix`, "a")).toBe("line");
+	expect(formAt("Source", `${custom}.prefix`, "a\n")).toBe("lines");
+	expect(formAt("Destination", "bigQuery.dataset")).toBe("line");
+	expect(formAt("Source", "webhook.response.body")).toBe("lines");
+});
+
 const secretNames = {
 	type: "array",
 	items: { properties: { name: { type: "string" } } },
@@ -100,6 +112,9 @@ test.each([
 	[{ "x-kubernetes-int-or-string": true }, "2Gi", "2Gi"],
 	[{ "x-kubernetes-int-or-string": true }, "2", 2],
 	[{ type: "array", items: { type: "string" } }, "a\nb", ["a", "b"]],
+	[{ type: "array", items: { type: "string" } }, "a\nb\n\n", ["a", "b"]],
+	[{ type: "array", items: { type: "string" } }, "\n", undefined],
+	[secretNames, "pager\n", [{ name: "pager" }]],
 	[secretNames, "pager\nchat", [{ name: "pager" }, { name: "chat" }]],
 	[{ type: "object" }, "a: 1", { a: 1 }],
 	[{ type: "object" }, "a: [", "a: ["],

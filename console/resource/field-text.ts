@@ -12,14 +12,21 @@ import {
 /** How a person writes a field of this schema: picks it, or types a number, a line, lines, or YAML. */
 export type FieldForm = "choice" | "number" | "line" | "lines" | "yaml";
 
-const longText = 512;
+/** From this length on a text may have lines, such as a signature's signedString. */
+const longText = 400;
 
-export function formOf(schema: Schema): FieldForm {
-	const { type, items, maxLength = longText } = schema;
+/** @param value that it has now: an input of one line would drop its line feeds. */
+export function formOf(schema: Schema, value?: unknown): FieldForm {
+	const { type, items, maxLength = longText, pattern } = schema;
 	if (choicesOf(schema)) return "choice";
 	if (schema["x-kubernetes-int-or-string"]) return "line";
 	if (type === "integer") return "number";
-	if (type === "string") return maxLength < longText ? "line" : "lines";
+	if (type === "string") {
+		const hasLines = typeof value === "string" && value.includes("\n");
+		// A text with a pattern is a name or an address, however long it may be.
+		const mayHaveLines = maxLength >= longText && pattern === undefined;
+		return hasLines || mayHaveLines ? "lines" : "line";
+	}
 	return type === "array" && (items?.type === "string" || isNames(schema))
 		? "lines"
 		: "yaml";
@@ -53,11 +60,14 @@ export function valueOfText(schema: Schema, text: string): unknown {
 	if (schema["x-kubernetes-int-or-string"] || schema.type === "integer")
 		return numberOf(text);
 	switch (formOf(schema)) {
-		case "lines":
+		case "lines": {
 			if (schema.type !== "array") return text;
-			return isNames(schema)
-				? text.split("\n").map((name) => ({ name }))
-				: text.split("\n");
+			// Whoever types the next item has ended this one's line.
+			const lines = text.replace(/\n+$/, "");
+			if (lines === "") return undefined;
+			const items = lines.split("\n");
+			return isNames(schema) ? items.map((name) => ({ name })) : items;
+		}
 		case "yaml":
 			try {
 				return parse(text);

@@ -116,7 +116,7 @@ function SchemaField({
 				onChange={(isOn) => write(isOn || undefined)}
 			/>
 		);
-	const form = formOf(schema);
+	const form = formOf(schema, value);
 	if (form === "choice")
 		return (
 			<SelectField
