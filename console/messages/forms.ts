@@ -8,6 +8,7 @@ export const forms = {
 	discard: "Discard changes",
 	notSet: "not set",
 	otherFields: "All other fields",
+	fieldsNotLoaded: "These fields couldn't be loaded. Reload the page.",
 	yaml: "YAML",
 	yamlOf: (kind: string) => `YAML of this ${kind}`,
 	yamlHelp:

@@ -1,8 +1,14 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { choicesOf } from "../../crds/fields.ts";
 import type { Schema } from "../../crds/resource-schema.ts";
 import type { FieldHint } from "../../packages/warehouses/definition/definition.ts";
-import { CheckField, SelectField, TextField } from "../components/field.tsx";
+import {
+	CheckField,
+	ListError,
+	SelectField,
+	TextField,
+} from "../components/field.tsx";
 import { forms as words } from "../messages/forms.ts";
 import {
 	type FormContext,
@@ -30,17 +36,21 @@ export function SchemaFields({
 	hints: Readonly<Record<string, FieldHint>>;
 	form: FormContext;
 }) {
-	const spec = useSpecSchema(kind);
-	if (!spec) return null;
-	return Object.entries(hints).map(([path, hint]) => (
-		<SchemaField
-			key={path}
-			path={path}
-			schema={schemaAt(spec, path)}
-			form={form}
-			hint={hint}
-		/>
-	));
+	return (
+		<OfSchema kind={kind}>
+			{(spec) =>
+				Object.entries(hints).map(([path, hint]) => (
+					<SchemaField
+						key={path}
+						path={path}
+						schema={schemaAt(spec, path)}
+						form={form}
+						hint={hint}
+					/>
+				))
+			}
+		</OfSchema>
+	);
 }
 
 interface OtherFieldsProps {
@@ -65,21 +75,33 @@ export function OtherFields(props: OtherFieldsProps) {
 }
 
 function Others({ kind, form, own }: OtherFieldsProps) {
-	const spec = useSpecSchema(kind);
-	if (!spec) return null;
 	return (
-		<div class="group">
-			{otherFields(spec, form.draft.spec, own).map(({ path, schema }) => (
-				<SchemaField key={path} path={path} schema={schema} form={form} />
-			))}
-		</div>
+		<OfSchema kind={kind}>
+			{(spec) => (
+				<div class="group">
+					{otherFields(spec, form.draft.spec, own).map(({ path, schema }) => (
+						<SchemaField key={path} path={path} schema={schema} form={form} />
+					))}
+				</div>
+			)}
+		</OfSchema>
 	);
 }
 
-function useSpecSchema(kind: FormKind): Schema | undefined {
+/** What the schema of a kind's spec makes, once it is loaded. A form without these fields would look complete. */
+function OfSchema({
+	kind,
+	children,
+}: {
+	kind: FormKind;
+	children: (spec: Schema) => ComponentChildren;
+}) {
 	const [schema, setSchema] = useState<Schema>();
-	useEffect(() => void schemaOf(kind).then(setSchema), [kind]);
-	return schema?.properties?.spec;
+	const [error, setError] = useState<unknown>();
+	useEffect(() => void schemaOf(kind).then(setSchema, setError), [kind]);
+	const spec = schema?.properties?.spec;
+	if (spec) return <>{children(spec)}</>;
+	return <ListError error={error ? words.fieldsNotLoaded : undefined} />;
 }
 
 /** A field by its schema: how it is written, its bounds, its values, and what it is. */
