@@ -1,3 +1,4 @@
+import type { Source } from "../../crds/generated/types.ts";
 import { parameterOf } from "../../packages/contracts/route.ts";
 import type {
 	EventAnswer,
@@ -15,9 +16,27 @@ import { placeOf, requireSource } from "./sources.ts";
 export const getSourceEvent: Handler = async (request) => {
 	const { params, query } = request;
 	const name = params.name!;
-	const body = flagOf("body", query.body);
+	const withBody = flagOf("body", query.body);
 	const id = eventIdOf(params.event_id!);
-	const place = placeOf(await requireSource(request, name, body));
+	const source = await requireSource(request, name, withBody);
+	const found = await requireEvent(request, source, id, withBody);
+	const { headers, ...event } = found.event;
+	return {
+		...foundEventView(name, event, withBody),
+		...(headers && capturedView(headers)),
+		...(found.body && { body: found.body.toString() }),
+	};
+};
+
+/** An event of a Source whose events the caller may see; with its body only if the caller may see bodies. Throws a 404 or a 503. */
+export async function requireEvent(
+	request: Pick<ApiRequest, "account" | "server">,
+	source: Source,
+	id: string,
+	withBody: boolean,
+): Promise<{ event: FoundEvent; body?: Buffer }> {
+	const { account } = request;
+	const place = placeOf(source);
 	const found =
 		place &&
 		(await findEvent(
@@ -25,26 +44,21 @@ export const getSourceEvent: Handler = async (request) => {
 			place.shards.map((shard) => ({
 				shard,
 				question: {
-					account: request.account,
+					account,
 					sourceKeys: [place.sourceKey],
 					id,
-					body,
+					body: withBody,
 					keySeconds: place.keySeconds,
 				},
 			})),
 		));
-	if (!found?.event)
-		throw new RequestError(
-			"NotFound",
-			`There is no event "${id}" of the source "${name}" in account "${request.account}". ${searchedText(found?.searched)}`,
-		);
-	const { headers, ...event } = found.event;
-	return {
-		...foundEventView(name, event, body),
-		...(headers && capturedView(headers)),
-		...(found.body && { body: found.body.toString() }),
-	};
-};
+	const { event, body } = found ?? {};
+	if (event) return { event, ...(body && { body }) };
+	throw new RequestError(
+		"NotFound",
+		`There is no event "${id}" of the source "${source.metadata.name}" in account "${account}". ${searchedText(found?.searched)}`,
+	);
+}
 
 export interface EventSearchAnswer extends Extract<EventAnswer, { ok: true }> {
 	body?: Buffer;

@@ -12,8 +12,8 @@ import { FairLimit, NoTurn } from "../../packages/fair/fair-limit.ts";
 import { type Logger, withhold } from "../../packages/service/log.ts";
 import type { Handler, JsonObject, ReceiveClient } from "../http/endpoint.ts";
 import { invalidFields, RequestError } from "../http/errors.ts";
-import { eventIdOf, findEvent, searchedText } from "./event.ts";
-import { placeOf, requireSource } from "./sources.ts";
+import { eventIdOf, requireEvent } from "./event.ts";
+import { requireSource } from "./sources.ts";
 import { requireSending } from "./test-event.ts";
 
 /** Receive answers a sender within a second when it is full, and commits within some. */
@@ -32,49 +32,29 @@ const turns = new FairLimit({
  * the rights to the bodies and to change the Source.
  */
 export const sendEventAgain: Handler = async (request) => {
-	const { params, body, account, server, whenGone } = request;
+	const { params, account, server, whenGone } = request;
 	const name = params.name!;
 	const id = eventIdOf(params.event_id!);
-	const as = chosen(body);
+	const as = chosen(request.body);
 	const source = await requireSource(request, name, true);
 	await requireSending(request, source);
-	const place = placeOf(source);
 	const again = async () => {
-		const found =
-			place &&
-			(await findEvent(
-				request,
-				place.shards.map((shard) => ({
-					shard,
-					question: {
-						account,
-						sourceKeys: [place.sourceKey],
-						id,
-						body: true,
-						keySeconds: place.keySeconds,
-					},
-				})),
-			));
-		if (!found?.event)
-			throw new RequestError(
-				"NotFound",
-				`There is no event "${id}" of the source "${name}" in account "${account}". ${searchedText(found?.searched)}`,
-			);
-		if (!found.body)
+		const { event, body } = await requireEvent(request, source, id, true);
+		if (!body)
 			throw new RequestError(
 				"Conflict",
 				`Nothing is left of the body of event "${id}", so there is nothing to send. It was erased.`,
 			);
-		const { [sentAgainField]: _, ...fields } = found.event.headers ?? {};
+		const { [sentAgainField]: _, ...fields } = event.headers ?? {};
 		const question: SendAgain = {
 			account,
-			sourceKey: place!.sourceKey,
+			sourceKey: event.sourceKey,
 			of: id,
-			kind: found.event.kind,
+			kind: event.kind,
 			fields,
 			as,
 		};
-		const answer = await server.receive.sendAgain(question, found.body);
+		const answer = await server.receive.sendAgain(question, body);
 		return { fields, answer };
 	};
 	const { fields, answer } = await turns

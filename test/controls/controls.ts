@@ -345,7 +345,7 @@ export const controls: Control[] = [
 	{
 		name: "the API shows a body to whoever may list events",
 		file: "api/events/event.ts",
-		find: "requireSource(request, name, body)",
+		find: "requireSource(request, name, withBody)",
 		replace: "requireSource(request, name)",
 		seenBy: { file: "api/requests.test.ts", test: "bodies of events" },
 	},

@@ -317,6 +317,20 @@ async function expectGoesOn(archive: ArchiveFixture) {
 	);
 }
 
+/** Archive names the command, which accepts the bucket, and ends to begin anew. */
+async function acceptLackingRecords(archive: ArchiveFixture) {
+	const running = await startArchiveProcess(archive);
+	await eventually(async () =>
+		expect(await running.readyz()).toMatch(
+			/existed and is gone.*`tidemill ledger accept-bucket`/,
+		),
+	);
+	const accepted = await ledger(archive, archive.prefix, "accept-bucket");
+	expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
+	expect(accepted.stdout).toContain("It lacks records of what was archived.");
+	expect((await running.ended).exitCode).toBe(1);
+}
+
 test.each([
 	["accepted", async () => undefined],
 	["accepted again after an interruption", settleLost],
@@ -326,16 +340,7 @@ test.each([
 		const archive = await ArchiveFixture.open(servers);
 		await loseRecords(archive, true);
 		await before(archive);
-		const running = await startArchiveProcess(archive);
-		await eventually(async () =>
-			expect(await running.readyz()).toMatch(
-				/existed and is gone.*`tidemill ledger accept-bucket`/,
-			),
-		);
-		const accepted = await ledger(archive, archive.prefix, "accept-bucket");
-		expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
-		expect(accepted.stdout).toContain("It lacks records of what was archived.");
-		expect((await running.ended).exitCode).toBe(1);
+		await acceptLackingRecords(archive);
 		await expectGoesOn(archive);
 	},
 );
@@ -347,16 +352,7 @@ test("with a new NATS, a bucket whose ledger snapshot knows records that are gon
 	const kv = await new Kvm(connection).open(bucket.objectsDone);
 	await kv.purge(stream);
 	await (await jetstreamManager(connection)).streams.delete(stream);
-	const running = await startArchiveProcess(archive);
-	await eventually(async () =>
-		expect(await running.readyz()).toMatch(
-			/existed and is gone.*`tidemill ledger accept-bucket`/,
-		),
-	);
-	const accepted = await ledger(archive, archive.prefix, "accept-bucket");
-	expect(accepted).toMatchObject({ exitCode: 0, stderr: "" });
-	expect(accepted.stdout).toContain("It lacks records of what was archived.");
-	expect((await running.ended).exitCode).toBe(1);
+	await acceptLackingRecords(archive);
 	const again = await startArchiveProcess(archive);
 	await eventually(async () => expect(await again.readyz()).toBe("ok\n"));
 	const sourceKey = archive.sourceKey;
