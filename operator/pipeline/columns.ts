@@ -23,7 +23,7 @@ import { warehouses } from "../../packages/warehouses/registry.ts";
 import { columnsBeside } from "./inferred-columns.ts";
 import { plannedType } from "./planned-type.ts";
 import type { PipelineReferences } from "./state.ts";
-import { warehouseNameOf } from "./warehouse.ts";
+import { isSameTable, warehouseNameOf } from "./warehouse.ts";
 
 /** Without a precision and a scale: what every warehouse's own default holds. */
 const defaultDecimal = { precision: 38, scale: 9 };
@@ -125,16 +125,15 @@ function textsOf(
 	pipeline: Pipeline,
 	destination: Destination | undefined,
 ): (column: PipelineBodyColumn) => boolean {
-	const {
-		table,
-		destination: warehouse,
-		columns,
-	} = pipeline.status?.lastSuccess?.layout ?? {};
+	const loaded = pipeline.status?.lastSuccess?.layout;
 	const isItsTable =
-		table === tableNameOf(pipeline.metadata.name, pipeline.spec.table.name) &&
-		destination !== undefined &&
-		warehouse === warehouseNameOf(pipeline, destination);
-	const known = new Set(isItsTable ? columns : []);
+		loaded &&
+		destination &&
+		isSameTable(loaded, {
+			destination: warehouseNameOf(pipeline, destination),
+			table: tableNameOf(pipeline.metadata.name, pipeline.spec.table.name),
+		});
+	const known = new Set(isItsTable ? loaded.columns : []);
 	return ({ name, bodyPointer }) =>
 		known.has(layoutNameOf({ name, from: { bodyPointer, type: "String" } }));
 }

@@ -31,6 +31,7 @@ import { mayAdopt } from "./table-owners.ts";
 import { resolveTarget, type TargetProblem } from "./target.ts";
 import { decideTiming } from "./timing.ts";
 import { valuesFindingOf } from "./values-fit.ts";
+import { isSameTable } from "./warehouse.ts";
 
 export type PipelineAction =
 	| { type: "createRun"; name: string }
@@ -295,11 +296,14 @@ function incompatibleTable(
 	{ incompatibility, lastSuccess }: FoundByRuns,
 	layout: Layout,
 ): TargetProblem | undefined {
+	const { destination } = layout;
 	const isOfOther = holdsOtherSource(lastSuccess?.layout, layout);
 	const found:
 		| (Partial<PipelineIncompatibility> & { message: string })
 		| undefined =
-		incompatibility && isDeepStrictEqual(incompatibility.layout, layout)
+		incompatibility &&
+		isSameTable(incompatibility.layout, layout) &&
+		isDeepStrictEqual({ ...incompatibility.layout, destination }, layout)
 			? incompatibility
 			: isOfOther && !lastSuccess?.empty
 				? { message: otherSourceWords(layout) }
@@ -324,8 +328,8 @@ function otherSourceWords({ table }: Layout): string {
 
 function holdsOtherSource(loaded: Layout | undefined, layout: Layout): boolean {
 	return (
-		loaded?.destination === layout.destination &&
-		loaded.table === layout.table &&
+		loaded !== undefined &&
+		isSameTable(loaded, layout) &&
 		loaded.sourceKey !== layout.sourceKey
 	);
 }

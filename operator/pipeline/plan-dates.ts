@@ -16,6 +16,7 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../packages/contracts/utc-date.ts";
+import { isSameTable } from "./warehouse.ts";
 
 /**
  * Why the operator itself ends a Run, and what to do. docs/reference/errors.md is generated from this table. How a Job ends
@@ -140,8 +141,7 @@ function rangeNotRetained(
 export function isSameLayout(a: Layout, b: Layout): boolean {
 	return (
 		a.sourceKey === b.sourceKey &&
-		a.destination === b.destination &&
-		a.table === b.table &&
+		isSameTable(a, b) &&
 		a.quarantine === b.quarantine &&
 		a.filter === b.filter &&
 		a.eventTypes === b.eventTypes &&

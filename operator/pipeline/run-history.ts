@@ -1,5 +1,4 @@
 import type {
-	Layout,
 	Pipeline,
 	PipelineLastRun,
 	PipelineLastSuccess,
@@ -9,6 +8,7 @@ import { hasEnded } from "../../crds/run.ts";
 import { dayMs, isOfFuture } from "../../packages/contracts/utc-date.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { isSameLayout } from "./plan-dates.ts";
+import { isSameTable } from "./warehouse.ts";
 
 /** What a Pipeline's Runs say about it. */
 export interface RunHistory {
@@ -160,7 +160,7 @@ function latestSuccess(
 	const held = isWhole && dates && { dates };
 	const { uid: runUID } = run!.metadata;
 	const wasEmpty =
-		!remembered || isOtherTable(remembered.layout, layout) || remembered.empty;
+		!remembered || !isSameTable(remembered.layout, layout) || remembered.empty;
 	const isEmpty = run!.status?.rows === 0 && (wasEmpty || isWhole);
 	return {
 		...(runUID && { runUID }),
@@ -171,8 +171,4 @@ function latestSuccess(
 		...(isKnown && known.reloads && { reloads: known.reloads }),
 		layout,
 	};
-}
-
-function isOtherTable(a: Layout, b: Layout): boolean {
-	return a.destination !== b.destination || a.table !== b.table;
 }

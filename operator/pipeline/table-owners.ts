@@ -7,7 +7,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { type Informers, tableKeyOf } from "../reconcile/informers.ts";
-import { warehouseNameOf } from "./warehouse.ts";
+import { isSameTable, warehouseNameOf } from "./warehouse.ts";
 
 export interface TableOwner {
 	pipeline: Pipeline;
@@ -92,10 +92,10 @@ export class TableOwners {
  */
 export function mayAdopt(
 	{ spec, status }: Pick<Pipeline, "spec" | "status">,
-	{ destination, table }: Pick<Layout, "destination" | "table">,
+	layout: Pick<Layout, "destination" | "table">,
 ): boolean {
 	const used = status?.adoptedTable;
-	const isUsedUp = used?.destination === destination && used.table === table;
+	const isUsedUp = used !== undefined && isSameTable(used, layout);
 	return spec.table.adopt === true && !isUsedUp;
 }
 

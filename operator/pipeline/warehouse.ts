@@ -1,6 +1,11 @@
-import type { Destination, Pipeline } from "../../crds/generated/types.ts";
+import type {
+	Destination,
+	Layout,
+	Pipeline,
+} from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { TableColumn } from "../../packages/contracts/job.ts";
+import { parseBinding } from "../../packages/warehouses/definition/binding.ts";
 import { warehouseOf, warehouses } from "../../packages/warehouses/registry.ts";
 
 /**
@@ -13,13 +18,32 @@ export function warehouseNameOf(
 	destination: Destination,
 	name = tableNameOf(metadata.name, table.name),
 ): string {
-	const { spec } = destination;
+	const { spec, status } = destination;
 	const warehouse = warehouseOf(spec);
+	const port = parseBinding(status?.reached?.address ?? "")?.port;
 	const lock = warehouse
-		? warehouse.definition.writeLock(warehouse.own, name)
+		? warehouse.definition.writeLock(warehouse.own, name, port)
 		: `${destination.metadata.name}.${name}`;
 	return `${spec.type}:${lock}`;
 }
+
+/** Such a name as turns and stored layouts are compared by: equal for what Runs of earlier versions have left. */
+export function comparedWarehouse(name: string): string {
+	const [type = ""] = name.split(":", 1);
+	const { comparedLock } = warehouses.get(type) ?? {};
+	return comparedLock
+		? `${type}:${comparedLock(name.slice(type.length + 1))}`
+		: name;
+}
+
+export function isSameTable(a: LoadedTable, b: LoadedTable): boolean {
+	return (
+		a.table === b.table &&
+		comparedWarehouse(a.destination) === comparedWarehouse(b.destination)
+	);
+}
+
+type LoadedTable = Pick<Layout, "destination" | "table">;
 
 /** The options that a Pipeline's table shall have in a type of warehouse. */
 export function tableOptionsOf(

@@ -30,6 +30,7 @@ import { counterOf } from "../operation/erase.ts";
 import { inferredColumns } from "../pipeline/inferred-columns.ts";
 import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
+import { comparedWarehouse } from "../pipeline/warehouse.ts";
 import { retentionIn } from "../reconcile/ledgers.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
 import { loadedMessage, loadingMessage } from "./messages.ts";
@@ -369,7 +370,8 @@ function blockedBy(
 		];
 	const first = contenders.find(
 		(contender) =>
-			contender.warehouse === warehouse && goesFirst(contender.run, run),
+			contender.warehouse === comparedWarehouse(warehouse) &&
+			goesFirst(contender.run, run),
 	);
 	if (!first) return undefined;
 	const count = ahead > 1 ? ` ${ahead} Runs come before this one.` : "";

@@ -12,7 +12,11 @@ import type { LoadExtent } from "../../packages/contracts/manifest.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { mayAdopt } from "../pipeline/table-owners.ts";
 import { type LoadTarget, loadTemplate } from "../pipeline/target.ts";
-import { otherTableOptionsOf, tableOptionsOf } from "../pipeline/warehouse.ts";
+import {
+	comparedWarehouse,
+	otherTableOptionsOf,
+	tableOptionsOf,
+} from "../pipeline/warehouse.ts";
 
 export interface RunJobOptions {
 	/** A credential: only the Secret may hold it. */
@@ -61,7 +65,10 @@ export function runJob(
 
 /** A digest, since a label's value can't hold a path: it is at most 63 letters and digits. */
 export function warehouseLabel(warehouse: string): string {
-	return createHash("sha256").update(warehouse).digest("hex").slice(0, 16);
+	return createHash("sha256")
+		.update(comparedWarehouse(warehouse))
+		.digest("hex")
+		.slice(0, 16);
 }
 
 function loadInput(

@@ -16,7 +16,7 @@ import { countedBy } from "../operation/erase.ts";
 import { type PipelineReferences, referencesOf } from "../pipeline/state.ts";
 import { TableOwners } from "../pipeline/table-owners.ts";
 import { resolveTarget } from "../pipeline/target.ts";
-import { warehouseNameOf } from "../pipeline/warehouse.ts";
+import { comparedWarehouse, warehouseNameOf } from "../pipeline/warehouse.ts";
 import type { OperatorContext } from "../reconcile/context.ts";
 import { storedIn } from "../reconcile/questions.ts";
 import { heldUnder, keysIn, keysSecretName } from "../source/routes/keys.ts";
@@ -47,7 +47,7 @@ export interface RunState extends WorkState {
 /** Another Run of the namespace that hasn't ended. */
 export interface ContendingRun {
 	run: Run;
-	/** What it writes to, as a layout names it; undefined while it can't run. */
+	/** As {@link warehouseOfRun} has it; undefined while it can't run. */
 	warehouse: string | undefined;
 }
 
@@ -175,17 +175,16 @@ function runningContenders(
 	run: Run,
 ): ContendingRun[] {
 	const { namespace, uid } = run.metadata;
+	const warehouse = warehouseOfRun(context, run);
 	const running = context.informers.runs
 		.open(namespace!)
 		.find(
-			({ metadata, status }) =>
-				status?.phase === "Running" &&
-				metadata.uid !== uid &&
-				status.layout?.destination === warehouseOfRun(context, run),
+			(other) =>
+				other.status?.phase === "Running" &&
+				other.metadata.uid !== uid &&
+				warehouseOfRun(context, other) === warehouse,
 		);
-	return running
-		? [{ run: running, warehouse: running.status?.layout?.destination }]
-		: [];
+	return running ? [{ run: running, warehouse }] : [];
 }
 
 /**
@@ -216,18 +215,21 @@ export function nextRuns(
 }
 
 /**
- * What a Run writes to as layouts name it, even if the Run can't start yet; undefined if it is unknown. A Run keeps what
+ * What a Run writes to as {@link comparedWarehouse} has it, even if the Run can't start yet; undefined if it is unknown. A Run keeps what
  * it began with, whatever its Pipeline says later.
  */
 export function warehouseOfRun(
 	{ informers: { pipelines, destinations } }: OperatorContext,
 	{ metadata: { namespace }, spec, status }: Run,
 ): string | undefined {
-	if (status?.phase === "Running") return status.layout?.destination;
 	const pipeline = pipelines.get(namespace!, spec.pipelineRef.name);
 	const destination =
 		pipeline && destinations.get(namespace!, pipeline.spec.destinationRef.name);
-	return destination && warehouseNameOf(pipeline, destination);
+	const name =
+		status?.phase === "Running"
+			? status.layout?.destination
+			: destination && warehouseNameOf(pipeline, destination);
+	return name === undefined ? undefined : comparedWarehouse(name);
 }
 
 function canRun(

@@ -55,8 +55,13 @@ export interface WarehouseDefinition<Spec extends object = object> {
 
 	/** What a check verifies, field by field. What is absent and what is its default are the same: undefined. */
 	verified(spec: Spec): Record<string, unknown>;
-	/** What one process at a time may write to: unique among the warehouses of this type in a namespace. */
-	writeLock(spec: Spec, table: string): string;
+	/**
+	 * What one process at a time may write to: unique among the warehouses of this type in a namespace.
+	 * @param reachedPort Of the newest check that succeeded, for a warehouse whose Secret may say the port.
+	 */
+	writeLock(spec: Spec, table: string, reachedPort?: number): string;
+	/** Such a name as locks and stored layouts are compared by, if it tells more. */
+	comparedLock?(lock: string): string;
 
 	/** Where queries find the tables, in dbt's words. No `database`: the one that a program connects to. */
 	schemaOf(spec: Spec): { database?: string; schema: string };

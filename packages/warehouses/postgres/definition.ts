@@ -186,10 +186,21 @@ export const definition = {
 		sslMode: sslMode === defaultMode ? undefined : sslMode,
 	}),
 	// What the Secret fills is the Secret's in the lock, too. A table's mark knows it under every name of the server.
-	writeLock: ({ host, port, database, schema, credentials }, table) => {
-		const { name } = credentials.secretRef;
-		return `${host?.toLowerCase() ?? `secret ${name}`}:${port ?? defaultPort}/${database ?? `secret ${name}`}/${schema ?? defaultSchema}.${table}`;
+	writeLock: (
+		{ host, port, database, schema, credentials },
+		table,
+		reachedPort = defaultPort,
+	) => {
+		const secret = `secret ${credentials.secretRef.name}`;
+		const shownPort =
+			port === undefined && reachedPort !== defaultPort
+				? `${reachedPort} (${secret})`
+				: (port ?? defaultPort);
+		return `${host?.toLowerCase() ?? secret}:${shownPort}/${database ?? secret}/${schema ?? defaultSchema}.${table}`;
 	},
+	// Stored layouts of versions that didn't know the Secret's port have the usual one in its place.
+	comparedLock: (lock) =>
+		lock.replace(/^([^/]*:)\d+ \(secret [^/]*\)\//, `$1${defaultPort}/`),
 
 	schemaOf: ({ database, schema = defaultSchema }) => ({
 		...(database && { database }),
