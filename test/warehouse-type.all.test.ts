@@ -40,10 +40,8 @@ import type { NothingSpec } from "../generated/specs.ts";
 export const definition = {
 	member: "nothing",
 	noun: "nothing at all",
-	input: ({ motto = "" }) => ({ motto }),
 	inputTexts: ["motto"],
 	takesDaysOneByOne: false,
-	verified: ({ motto }) => ({ motto }),
 	writeLock: (_, table) => table,
 	schemaOf: () => ({ schema: "main" }),
 	cli: {

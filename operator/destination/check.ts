@@ -12,6 +12,7 @@ import type { WarehouseAccess } from "../../packages/warehouses/definition/defin
 import { warehouseOf } from "../../packages/warehouses/registry.ts";
 import { type JobWithInput, jobWithInput } from "../jobs/template.ts";
 import { secretNamed } from "../reconcile/secret-ref.ts";
+import { verifiedSettings } from "./settings.ts";
 
 /** A check that takes longer is stuck, for example because its volume is missing. */
 export const checkDeadlineSeconds = 300;
@@ -22,8 +23,8 @@ export interface DestinationCheck extends JobWithInput {
 }
 
 /**
- * Digest of what a check verifies. Fields are named one by one, and a default counts as absent: a CRD that gains a field or
- * a default must not make every Destination unverified.
+ * Digest of what a check verifies. A default counts as absent, and a new field stands behind those of its CRD: a CRD that gains a
+ * field or a default must not make every Destination unverified.
  * @param credentials The Secrets that the spec names.
  */
 export function checkHash(
@@ -38,7 +39,7 @@ export function checkHash(
 		version: 1,
 		type,
 		serviceAccountName: serviceAccountName || undefined,
-		...warehouse?.definition.verified(warehouse.own),
+		...(warehouse && verifiedSettings(warehouse)),
 		...Object.fromEntries(
 			uses.map(({ name, key, verifiedAs }) => [
 				verifiedAs,

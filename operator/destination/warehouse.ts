@@ -15,6 +15,7 @@ import type { JobSurroundings } from "../reconcile/context.ts";
 import { secretNamed, secretValue } from "../reconcile/secret-ref.ts";
 import { reachOf } from "./binding.ts";
 import type { DestinationProblem } from "./consent.ts";
+import { inputSettings } from "./settings.ts";
 
 /** By the operator's setting that allows them, without a trailing slash. */
 export type AllowedEndpoints = Readonly<Record<string, string[]>>;
@@ -130,7 +131,7 @@ export function accessTo(
 	return {
 		input: {
 			type: spec.type,
-			...definition.input(own),
+			...inputSettings(warehouse),
 			...(reach && {
 				bound: reach.bound,
 				...(reach.target.ca && { ca: reach.target.ca }),

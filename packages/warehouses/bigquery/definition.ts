@@ -73,27 +73,7 @@ export const definition = {
 	member: "bigQuery",
 	noun: "a BigQuery dataset",
 
-	input({
-		projectId,
-		dataset,
-		location = defaultLocation,
-		createDataset,
-		kmsKeyName,
-		apiEndpoint,
-		stagingBucket,
-		storageEndpoint,
-	}) {
-		return {
-			projectId,
-			dataset,
-			location,
-			createDataset,
-			...(kmsKeyName && { kmsKeyName }),
-			...(apiEndpoint && { apiEndpoint }),
-			...(stagingBucket && { stagingBucket }),
-			...(storageEndpoint && { storageEndpoint }),
-		} satisfies Omit<BigQueryInput, "type">;
-	},
+	defaults: { location: defaultLocation, createDataset: false },
 	inputTexts: ["projectId", "dataset", "location"],
 	deletedRows:
 		"BigQuery's time travel for up to seven days, in its fail-safe storage for seven more, and in snapshots and copies of the table",
@@ -124,16 +104,6 @@ export const definition = {
 		otherwise: "Google's own endpoint",
 	},
 
-	verified: (spec) => ({
-		projectId: spec.projectId,
-		dataset: spec.dataset,
-		location: spec.location === defaultLocation ? undefined : spec.location,
-		createDataset: spec.createDataset || undefined,
-		kmsKeyName: spec.kmsKeyName,
-		apiEndpoint: spec.apiEndpoint,
-		stagingBucket: spec.stagingBucket,
-		storageEndpoint: spec.storageEndpoint,
-	}),
 	// BigQuery loads many tables at once.
 	writeLock: ({ projectId, dataset }, table) =>
 		`${projectId}.${dataset}.${table}`,
@@ -281,20 +251,10 @@ function isNumber({ from }: TableColumn): boolean {
 }
 
 /** What a Job knows of a dataset. Credentials are a service account's key in a file; without one, workload identity. */
-export interface BigQueryInput extends DestinationInput {
-	projectId: string;
-	dataset: string;
-	/** Where the dataset is or will be created. */
+export interface BigQueryInput
+	extends DestinationInput,
+		Omit<BigQuerySpec, "credentials"> {
 	location: string;
-	createDataset: boolean;
-	/** Resource name of the key of Cloud KMS that tables are encrypted with; the dataset's default when absent. */
-	kmsKeyName?: string;
-	/** Base URL of the API; Google's own when absent. */
-	apiEndpoint?: string;
-	/** Bucket of Cloud Storage that load jobs read from; without one, files come with the request that starts a job. */
-	stagingBucket?: string;
-	/** Base URL of Cloud Storage's API; Google's own when absent. */
-	storageEndpoint?: string;
 }
 
 /** What a table shall have beside its columns. What is absent stays as the table has it. */

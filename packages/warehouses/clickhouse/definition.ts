@@ -72,13 +72,7 @@ export const definition = {
 	member: "clickHouse",
 	noun: "a ClickHouse database",
 
-	input: ({ url, database, cluster, engine = defaultEngine }) =>
-		({
-			url,
-			database,
-			engine,
-			...(cluster && { cluster }),
-		}) satisfies Omit<ClickHouseInput, "type">,
+	defaults: { engine: defaultEngine },
 	inputTexts: ["url", "database", "engine"],
 	deletedRows: "ClickHouse's inactive parts for some minutes, and its backups",
 	takesDaysOneByOne: true,
@@ -106,12 +100,7 @@ export const definition = {
 		}),
 	],
 
-	verified: ({ url, database, cluster, engine }) => ({
-		url: url.replace(/\/$/, ""),
-		database,
-		cluster,
-		engine: engine === defaultEngine ? undefined : engine,
-	}),
+	verified: ({ url }) => ({ url: url.replace(/\/$/, "") }),
 	writeLock: ({ url, database }, table) =>
 		`${url.replace(/\/$/, "").toLowerCase()}/${database}.${table}`,
 
@@ -207,11 +196,10 @@ function isJSON({ from }: TableColumn): boolean {
 }
 
 /** What a Job knows of a database of ClickHouse. */
-export interface ClickHouseInput extends DestinationInput {
-	url: string;
-	database: string;
-	cluster?: string;
-	engine: Engine;
+export interface ClickHouseInput
+	extends DestinationInput,
+		Omit<ClickHouseSpec, "credentials" | "caSecretRef"> {
+	engine: NonNullable<ClickHouseSpec["engine"]>;
 	/** Whether the server may run on this machine. */
 	isLocal?: boolean;
 	/** The Secret with the authorities, unless it is that of the user. */
@@ -221,8 +209,6 @@ export interface ClickHouseInput extends DestinationInput {
 	/** The cluster's own, where names of elsewhere lead to nothing. */
 	clusterNetworks?: readonly string[];
 }
-
-type Engine = "MergeTree" | "ReplicatedMergeTree" | "SharedMergeTree";
 
 /** The variables with the paths of these files, copies of what the Secrets have. */
 export const fileEnv = {

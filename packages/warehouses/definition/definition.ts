@@ -17,8 +17,10 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	/** For people, such as `a DuckDB file`. */
 	noun: string;
 
-	/** The settings of a Job's input, beside the type. */
-	input(spec: Spec): Record<string, unknown>;
+	/** What a field means that is absent, where the Job is told or a check takes both for the same. */
+	defaults?: Partial<Spec>;
+	/** The settings of a Job's input, beside the type; all fields that are no objects, such as references to Secrets, unless this says otherwise. */
+	input?(spec: Spec): Record<string, unknown>;
 	/** Those of them that must be texts. */
 	inputTexts: readonly string[];
 	/** Whether load is given the days one by one, with one day on disk at a time, and not all at once. */
@@ -53,8 +55,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 		otherwise: string;
 	};
 
-	/** What a check verifies, field by field. What is absent and what is its default are the same: undefined. */
-	verified(spec: Spec): Record<string, unknown>;
+	/** Fields that a check verifies in another form than people write, since several forms are the same. */
+	verified?(spec: Spec): Partial<Record<keyof Spec, unknown>>;
 	/**
 	 * What one process at a time may write to: unique among the warehouses of this type in a namespace.
 	 * @param reachedPort Of the newest check that succeeded, for a warehouse whose Secret may say the port.

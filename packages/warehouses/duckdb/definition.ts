@@ -47,7 +47,6 @@ export const definition = {
 	takesDaysOneByOne: false,
 	volume: ({ volumeClaimName }) => ({ claimName: volumeClaimName }),
 
-	verified: ({ path, volumeClaimName }) => ({ path, volumeClaimName }),
 	writeLock: ({ volumeClaimName, path }) =>
 		`${volumeClaimName ? `${volumeClaimName}/` : ""}${path}`,
 	// DuckDB calls an attached file by its name up to the first dot, and so does dbt-duckdb.

@@ -17,12 +17,7 @@ import {
 	type WarehouseDefinition,
 } from "../definition/definition.ts";
 import type { PostgresSpec } from "../generated/specs.ts";
-import {
-	fileEnv,
-	type PostgresInput,
-	type PostgresTableOptions,
-	targetOf,
-} from "./input.ts";
+import { fileEnv, type PostgresTableOptions, targetOf } from "./input.ts";
 
 const defaultPort = 5432;
 const defaultSchema = "public";
@@ -102,20 +97,7 @@ export const definition = {
 	member: "postgres",
 	noun: "a Postgres database",
 
-	input: ({
-		host,
-		port,
-		database,
-		schema = defaultSchema,
-		sslMode = defaultMode,
-	}) =>
-		({
-			...(host && { host }),
-			...(port && { port }),
-			...(database && { database }),
-			schema,
-			sslMode,
-		}) satisfies Omit<PostgresInput, "type">,
+	defaults: { schema: defaultSchema, sslMode: defaultMode },
 	inputTexts: ["schema", "sslMode"],
 	deletedRows:
 		"Postgres' dead rows until a vacuum, its write-ahead log and its backups",
@@ -178,13 +160,8 @@ export const definition = {
 		};
 	},
 
-	verified: ({ host, port, database, schema, sslMode }) => ({
-		host,
-		port: port === defaultPort ? undefined : port,
-		database,
-		schema: schema === defaultSchema ? undefined : schema,
-		sslMode: sslMode === defaultMode ? undefined : sslMode,
-	}),
+	// Its default is what the Secret has.
+	verified: ({ port }) => (port === defaultPort ? { port: undefined } : {}),
 	// What the Secret fills is the Secret's in the lock, too. A table's mark knows it under every name of the server.
 	writeLock: (
 		{ host, port, database, schema, credentials },

@@ -1,11 +1,11 @@
 import type { DestinationInput } from "../../contracts/job.ts";
 import { type Binding, type BoundTo, hostIn } from "../definition/binding.ts";
+import type { PostgresSpec } from "../generated/specs.ts";
 
 /** What a Job knows of a schema of Postgres. What is absent here a file of the Secret has: {@link fileEnv}. */
-export interface PostgresInput extends DestinationInput {
-	host?: string;
-	port?: number;
-	database?: string;
+export interface PostgresInput
+	extends DestinationInput,
+		Omit<PostgresSpec, "credentials" | "caSecretRef"> {
 	schema: string;
 	sslMode: SslMode;
 	/** The Secret with the authorities, unless it is that of the user. */
@@ -34,7 +34,7 @@ export function targetOf(
 	};
 }
 
-export type SslMode = "verify-full" | "verify-ca" | "require" | "disable";
+export type SslMode = NonNullable<PostgresSpec["sslMode"]>;
 
 /** The variables with the paths of these files, copies of what the Secrets have. */
 export const fileEnv = {
