@@ -19,6 +19,7 @@ import {
 	Settings,
 } from "../packages/service/settings.ts";
 import { stopSignal } from "../packages/service/start-order.ts";
+import { noArchiveNotice } from "../packages/streams/made-streams.ts";
 import { warnOfSharedAccount } from "../packages/streams/own-account.ts";
 import { NatsRateCounter } from "./caller/rate-counter.ts";
 import type { ConsoleOptions } from "./console/console.ts";
@@ -53,6 +54,7 @@ export async function main(version: string): Promise<number> {
 	const registry = processRegistry();
 	const natsState = new NatsState();
 	let isListening = false;
+	let nats: NatsConnection | undefined;
 	const health = await startHealthServer(settings, {
 		ready: () =>
 			stopping.aborted
@@ -63,11 +65,11 @@ export async function main(version: string): Promise<number> {
 						natsState.isRefused
 						? natsState.reason
 						: undefined,
+		notice: () => noArchiveNotice(nats),
 		registry,
 	});
 
 	const replicas = settings.replicas();
-	let nats: NatsConnection | undefined;
 	const connection = () => {
 		if (!nats || nats.isClosed()) throw new Error("not connected to NATS");
 		return nats;

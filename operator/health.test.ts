@@ -13,6 +13,7 @@ function parts(changes: Partial<OperatorParts> = {}): OperatorParts {
 	return {
 		hasNats: true,
 		natsState: { reason: undefined, isRefused: false },
+		noArchive: () => undefined,
 		permissions: { missingEverywhere: undefined },
 		informers: [{ kind: kinds.pod, hasSynced: true, silentMs: minuteMs }],
 		loops: [{ name: "run", longestWorkMs: 2 * minuteMs }],
@@ -32,6 +33,15 @@ test("while a restore waits for a person's word, it is ready and says so", () =>
 	expect(reasonNotReady(restoring)).toBeUndefined();
 	expect(notice(restoring)).toContain("tidemill restore --complete");
 	expect(notice(parts({ restore: { isAwaited: false } }))).toBeUndefined();
+});
+
+test("while NATS lacks what archive alone makes, and none runs, it says so: one that serves, and one that still claims its NATS", () => {
+	const noArchive = () => "no archive runs: start it";
+	const found = parts({ noArchive });
+	expect(reasonNotReady(found)).toBeUndefined();
+	expect(notice(found)).toBe(noArchive());
+	const informers = [{ kind: kinds.pod, hasSynced: false, silentMs: 0 }];
+	expect(reasonNotReady(parts({ noArchive, informers }))).toBe(noArchive());
 });
 
 test.each<[number | undefined, string | undefined]>([

@@ -13,6 +13,8 @@ export interface OperatorParts {
 	/** NATS was reached once. From then on the client reconnects by itself. */
 	hasNats: boolean;
 	natsState: Pick<NatsState, "reason" | "isRefused">;
+	/** What NATS lacks and only archive can make, while none runs. */
+	noArchive(): string | undefined;
 	permissions: Pick<NamespacePermissions, "missingEverywhere">;
 	informers: Pick<Informer<KubeObject>, "kind" | "hasSynced" | "silentMs">[];
 	/** Empty until NATS is reached. */
@@ -43,6 +45,7 @@ export function reasonNotReady({
 	natsState,
 	permissions,
 	informers,
+	noArchive,
 }: OperatorParts): string | undefined {
 	if (natsState.isRefused) return natsState.reason;
 	if (!hasNats) return "waiting for NATS";
@@ -52,6 +55,8 @@ export function reasonNotReady({
 	if (unlisted.length > 0)
 		return (
 			permissions.missingEverywhere ??
+			// It claims its NATS before it lists anything.
+			noArchive() ??
 			`waiting for the apiserver to list ${names(unlisted)}`
 		);
 	const silent = informers.filter(({ silentMs }) => silentMs > oldMs);
@@ -61,7 +66,11 @@ export function reasonNotReady({
 }
 
 /** What a person must do although the operator is ready; undefined if nothing. A restore brings the resources only once the release is healthy. */
-export function notice({ restore, clock }: OperatorParts): string | undefined {
+export function notice({
+	restore,
+	clock,
+	noArchive,
+}: OperatorParts): string | undefined {
 	const notices = [
 		...(restore?.isAwaited
 			? [
@@ -69,6 +78,7 @@ export function notice({ restore, clock }: OperatorParts): string | undefined {
 				]
 			: []),
 		...clockNotices(clock.aheadMs),
+		...[noArchive() ?? []].flat(),
 	];
 	return notices.length > 0 ? notices.join("; ") : undefined;
 }

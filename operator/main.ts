@@ -30,6 +30,7 @@ import {
 } from "../packages/service/start-order.ts";
 import { openTracing } from "../packages/service/tracing.ts";
 import { readBacklogs } from "../packages/streams/backlogs.ts";
+import { noArchiveNotice } from "../packages/streams/made-streams.ts";
 import { warnOfSharedAccount } from "../packages/streams/own-account.ts";
 import { createApiSecretController } from "./api-secret.ts";
 import { InstallationClaimer } from "./claims.ts";
@@ -137,6 +138,7 @@ export async function main(): Promise<number> {
 	const health: OperatorParts = {
 		hasNats: false,
 		natsState: new NatsState(),
+		noArchive: () => undefined,
 		permissions,
 		informers: Object.values(informers),
 		loops: [],
@@ -176,6 +178,7 @@ export async function main(): Promise<number> {
 	const natsConnection = natsPart(async (stopping) => {
 		nats = await connectNats(env, "operator", log, stopping, health.natsState);
 		health.hasNats = true;
+		health.noArchive = () => noArchiveNotice(nats);
 		return nats;
 	});
 

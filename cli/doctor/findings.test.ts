@@ -195,6 +195,18 @@ test.each<[string, Partial<ClusterFacts>, string, string]>([
 	],
 	[
 		"archive",
+		{ workloads: [workload("operator", 1, 1), workload("archive", 0, 0)] },
+		"none runs in namespace tidemill-system",
+		"TidemillArchiveDown.md",
+	],
+	[
+		"archive",
+		{ workloads: [workload("operator", 1, 1)] },
+		"nobody makes what a NATS of your own has lost",
+		"component=archive",
+	],
+	[
+		"archive",
 		{ workloads: [workload("archive", 1, 1, "0.2.0")] },
 		"version 0.2.0",
 		"the installed version",

@@ -8,10 +8,10 @@ import {
 	type TroubledResource,
 	type UnservedNamespace,
 	version,
-	type WorkloadFacts,
 } from "./facts.ts";
 import { type DoctorFinding, failed, ok, skipped } from "./finding.ts";
 import { podFinding, podlessFinding } from "./pods.ts";
+import { workloads } from "./workloads.ts";
 
 /** Less is nothing that a person notices; a token or a certificate may be refused beyond. */
 const maxSkewMs = 30_000;
@@ -351,66 +351,3 @@ function overlaps({ claims }: ClusterFacts): DoctorFinding[] {
 			),
 	);
 }
-
-/** Each role's Pods are ready only while it reaches NATS and, archive, the bucket. */
-function workloads(
-	{ workloads, pods, podless }: ClusterFacts,
-	clientVersion: string,
-): DoctorFinding[] {
-	if (workloads === undefined)
-		return [
-			skipped("processes", "you may not list Deployments of all namespaces"),
-		];
-	if (workloads.length === 0 && pods.length + podless.length > 0)
-		return [
-			failed(
-				"processes",
-				"nothing is installed yet: setup, which comes first, hasn't ended",
-			),
-		];
-	if (workloads.length === 0)
-		return [
-			skipped(
-				"processes",
-				"no Deployment runs Tidemill: it runs outside of the cluster, as with make up",
-			),
-		];
-	return workloads.map((workload) => processes(workload, clientVersion));
-}
-
-function processes(
-	workload: WorkloadFacts,
-	clientVersion: string,
-): DoctorFinding {
-	const { metadata, spec, status } = workload;
-	const { name, namespace, labels = {} } = metadata;
-	const component = labels["app.kubernetes.io/component"] ?? name;
-	const [ready, wanted] = [status?.readyReplicas ?? 0, spec.replicas ?? 1];
-	const message = `${ready} of ${wanted} Pods are ready`;
-	if (ready < wanted)
-		return failed(
-			component,
-			message,
-			`${reasons[component] ?? "See why:"} kubectl describe pods -n ${namespace} -l app.kubernetes.io/component=${component}`,
-		);
-	const version = labels["app.kubernetes.io/version"];
-	return version !== undefined &&
-		version !== clientVersion &&
-		reasons[component]
-		? failed(
-				component,
-				`${message}, but it has version ${version} and this command ${clientVersion}`,
-				"Use the command of the installed version.",
-			)
-		: ok(component, message);
-}
-
-/** Why a role's Pods aren't ready, most of the time. */
-const reasons: Record<string, string> = {
-	operator:
-		"It is ready once it reaches NATS and the apiserver. See why it isn't:",
-	receive: "It is ready once it reaches NATS. See why it isn't:",
-	archive:
-		"It is ready once it reaches NATS and the bucket, and no shard has stopped. See why it isn't:",
-	api: "It is ready once it listens. See why it isn't:",
-};

@@ -22,6 +22,7 @@ import {
 	runInOrder,
 	stopSignal,
 } from "../../packages/service/start-order.ts";
+import { noArchiveNotice } from "../../packages/streams/made-streams.ts";
 import { warnOfSharedAccount } from "../../packages/streams/own-account.ts";
 import { getText } from "./checked-request.ts";
 import { notifyMetrics, WebhookDeliverer } from "./deliverer.ts";
@@ -51,6 +52,7 @@ export async function main(): Promise<number> {
 		startHealthServer(env, {
 			ready: () =>
 				nats && !state.isRefused ? undefined : (state.reason ?? "starting"),
+			notice: () => noArchiveNotice(nats),
 			registry,
 		}),
 	);

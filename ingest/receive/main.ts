@@ -88,11 +88,19 @@ export async function main(): Promise<number> {
 	sealKeys?.onChange(() => routes.sealKeysChanged());
 	const metrics = new ReceiveMetrics(registry, budget, routes);
 	const shards: ShardWriter[] = [];
+	let routesWatch: BucketWatch | undefined;
 
 	const health = await startHealthServer(settings, {
 		ready: () =>
-			stop.aborted ? "stopping" : reasonNotReady(state, shards, routes, plans),
-		notice: () => shards.map((shard) => shard.notice).find(Boolean),
+			stop.aborted
+				? "stopping"
+				: (reasonNotReady(state, shards) ??
+					reasonNotRouted(routes, plans, routesWatch)),
+		notice: () =>
+			shards.map((shard) => shard.notice).find(Boolean) ??
+			(routesWatch?.isMissing
+				? `those in memory are served. ${noRoutes}`
+				: undefined),
 		registry,
 	});
 	const limits = new RequestLimits(budget);
@@ -164,10 +172,8 @@ export async function main(): Promise<number> {
 	const again = new AgainResponder(connection, receiver, log);
 	const watch = (name: string, reader: BucketReader) =>
 		new BucketWatch(() => openWatched(connection, name), reader, log);
-	const watches = [
-		watch(bucket.routes, routes),
-		watch(bucket.archives, archives),
-	];
+	routesWatch = watch(bucket.routes, routes);
+	const watches = [routesWatch, watch(bucket.archives, archives)];
 	const background = new AbortController();
 	const tick = () => {
 		limits.tick(performance.now());
@@ -223,22 +229,24 @@ function readClosedSources(settings: Settings): string[] {
 function reasonNotReady(
 	nats: NatsState,
 	shards: readonly ShardWriter[],
-	routes: RouteTable,
-	plans: TrackingPlans,
 ): string | undefined {
 	if (nats.isRefused) return nats.reason;
 	if (shards.length === 0) return nats.reason ?? "starting";
-	return (
-		shards.map((shard) => shard.notReady).find(Boolean) ??
-		reasonNotRouted(routes, plans)
-	);
+	return shards.map((shard) => shard.notReady).find(Boolean);
 }
+
+const noRoutes =
+	"NATS has no bucket of routes: archive makes it as soon as operator asks, so see that both run (docs/runbooks/TidemillArchiveDown.md)";
 
 function reasonNotRouted(
 	routes: RouteTable,
 	plans: TrackingPlans,
+	watch: BucketWatch | undefined,
 ): string | undefined {
-	if (!routes.isSynced) return "operator hasn't synced the routes yet";
+	if (!routes.isSynced)
+		return watch?.isMissing
+			? noRoutes
+			: "operator hasn't synced the routes yet";
 	// A rolling restart would otherwise answer 503 for every Source with a plan.
 	return plans.isStarted ? undefined : "the tracking plans are being compiled";
 }

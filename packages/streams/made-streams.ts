@@ -15,7 +15,7 @@ import {
 	notifications,
 	rates,
 } from "../contracts/nats.ts";
-import { isStreamNotFound } from "../service/nats/connection.ts";
+import { isStreamNotFound, isUnheard } from "../service/nats/connection.ts";
 import { isInOwnAccount } from "./own-account.ts";
 
 const hourMs = 3_600_000;
@@ -57,9 +57,27 @@ export async function make(
 	await makes[name]!(nats, replicas);
 }
 
+/** NATS lacks what a role needs, archive alone makes it, and no archive runs. */
+export class NoArchive extends Error {}
+
+/** What each connection's role waits for archive to make. */
+const awaited = new WeakMap<NatsConnection, Set<string>>();
+
+/** What a person must do so that NATS gets what it lacks, for `/readyz`; undefined if nothing is awaited. */
+export function noArchiveNotice(
+	nats: NatsConnection | undefined,
+): string | undefined {
+	const names = [...((nats && awaited.get(nats)) ?? [])];
+	return names.length > 0 ? noArchiveFor(names.sort().join(", ")) : undefined;
+}
+
+function noArchiveFor(names: string): string {
+	return `NATS lacks ${names}, which archive alone makes, and no archive runs: start it (docs/runbooks/TidemillArchiveDown.md)`;
+}
+
 /**
  * Has archive make one of {@link madeNames}, or makes it where the role still shares archive's account. A bucket that is there
- * needs no archive. Throws when archive or NATS doesn't answer.
+ * needs no archive. Throws {@link NoArchive}, and when NATS doesn't answer.
  */
 export async function haveMade(
 	nats: NatsConnection,
@@ -68,10 +86,19 @@ export async function haveMade(
 	timeout = 5_000,
 ): Promise<void> {
 	if (!(await isInOwnAccount(nats, timeout))) return make(nats, name, replicas);
-	if (await isBucketThere(nats, name, timeout)) return;
-	const answer = await nats.request(makeSubject(name), "", { timeout });
-	const { ok, error } = answer.json<MakeAnswer>();
-	if (!ok) throw new Error(`archive can't make ${name} in NATS: ${error}`);
+	const awaiting = awaited.get(nats) ?? new Set();
+	awaited.set(nats, awaiting);
+	if (!(await isBucketThere(nats, name, timeout)))
+		try {
+			const answer = await nats.request(makeSubject(name), "", { timeout });
+			const { ok, error } = answer.json<MakeAnswer>();
+			if (!ok) throw new Error(`archive can't make ${name} in NATS: ${error}`);
+		} catch (error) {
+			if (!isUnheard(error)) throw error;
+			awaiting.add(name);
+			throw new NoArchive(noArchiveFor(name));
+		}
+	awaiting.delete(name);
 }
 
 async function isBucketThere(

@@ -10,7 +10,12 @@ import { bucket } from "../../packages/contracts/nats.ts";
 import type { Route } from "../../packages/contracts/route.ts";
 import { connectNats } from "../../packages/service/nats/connection.ts";
 import { Settings } from "../../packages/service/settings.ts";
-import { haveMade, streamOf } from "../../packages/streams/made-streams.ts";
+import {
+	haveMade,
+	NoArchive,
+	noArchiveNotice,
+	streamOf,
+} from "../../packages/streams/made-streams.ts";
 import { answerRoles } from "../../packages/streams/stream-maker.ts";
 import {
 	connectAdmin,
@@ -98,11 +103,26 @@ test("receive serves the routes that it knows, one that starts says what is miss
 	await lose(bucket.routes);
 	buckets.forget();
 	await expect(publish()).rejects.toThrow();
-	expect(buckets.lastError).toContain("NATS can't be used");
+	// On the Source, and where people of the platform look.
+	expect(buckets.lastError).toMatch(
+		/no bucket of routes, and no archive runs.*TidemillArchiveDown/,
+	);
+	const startArchive = /no archive runs: start it \(docs\/runbooks\//;
+	expect(noArchiveNotice(operator)).toMatch(startArchive);
 	const another = await startReceiver(nats);
 	onTestFinished(() => another.stop());
 	await vi.waitFor(
-		async () => expect(await reasonNotReady(another)).toMatch(/routes|KV_/),
+		async () =>
+			expect(await reasonNotReady(another)).toMatch(
+				/^NATS has no bucket of routes: archive makes it/,
+			),
+		wait,
+	);
+	const ready = async () =>
+		(await fetch(`${receiver.healthUrl}/readyz`)).text();
+	await vi.waitFor(
+		async () =>
+			expect(await ready()).toMatch(/^ok: those in memory are served/),
 		wait,
 	);
 	// It may be there, so its sender tries again.
@@ -111,7 +131,9 @@ test("receive serves the routes that it knows, one that starts says what is miss
 
 	await archiveComes();
 	await publish();
+	expect(noArchiveNotice(operator)).toBeUndefined();
 	await untilReady(another);
+	await vi.waitFor(async () => expect(await ready()).toBe("ok\n"), wait);
 	for (const one of [another, receiver]) expect(await post(one)).toBe(200);
 	const sourceKey = "0123456789abcdef".repeat(2);
 	desired.push({ ...route, sourceKey, source: "later" });
@@ -137,8 +159,11 @@ test("the API refuses a key of a caller's, and keeps it again once archive has m
 	await archiveGoes();
 	await lose(bucket.requests);
 	await expect(keep("1")).rejects.toThrow();
+	await expect(keep("1")).rejects.toThrow(NoArchive);
+	expect(noArchiveNotice(api)).toContain(streamOf(bucket.requests));
 	await archiveComes();
 	await keep("1");
+	expect(noArchiveNotice(api)).toBeUndefined();
 	expect(await keep("1")).toEqual({ record: { bodyHash: "0" } });
 });
 

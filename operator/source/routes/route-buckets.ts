@@ -27,7 +27,11 @@ import {
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { within } from "../../../packages/service/pause.ts";
 import { openWatched } from "../../../packages/streams/changes.ts";
-import { haveMade, streamOf } from "../../../packages/streams/made-streams.ts";
+import {
+	haveMade,
+	NoArchive,
+	streamOf,
+} from "../../../packages/streams/made-streams.ts";
 import { decide } from "./decide.ts";
 import { RouteEntries } from "./entries.ts";
 import { KeyOwners } from "./key-owners.ts";
@@ -168,7 +172,14 @@ export class RouteBuckets {
 		} catch (error) {
 			this.forget();
 			if (!isConflict(error)) {
-				this.#lastError = `NATS can't be used (${withhold(this.#log, error, "the operator", "routes can't be published")})`;
+				const said = withhold(
+					...([this.#log, error, "the operator"] as const),
+					"routes can't be published",
+				);
+				this.#lastError =
+					error instanceof NoArchive
+						? `NATS has no bucket of routes, and no archive runs, which alone makes it (${said}). Administrators: start archive, as the alert TidemillArchiveDown says`
+						: `NATS can't be used (${said})`;
 				this.#notify(desiredNow());
 			}
 			throw error;

@@ -53,6 +53,7 @@ export class BucketWatch {
 	readonly #reader: BucketReader;
 	readonly #log: Logger;
 	#watch: { stop(): void } | undefined;
+	#isMissing = false;
 
 	/** @param open is called for each reading. */
 	constructor(
@@ -63,6 +64,11 @@ export class BucketWatch {
 		this.#open = open;
 		this.#reader = reader;
 		this.#log = log;
+	}
+
+	/** NATS has no such bucket. The reader keeps what it has read. */
+	get isMissing(): boolean {
+		return this.#isMissing;
 	}
 
 	/** Call it after a reconnect: the server may have dropped the watch. */
@@ -77,6 +83,7 @@ export class BucketWatch {
 			try {
 				await this.#readAndFollow(await this.#open(), signal);
 			} catch (error) {
+				this.#isMissing = isStreamNotFound(error);
 				this.#log.debug(
 					{ err: error },
 					"failed to watch a bucket; trying again",
@@ -90,6 +97,7 @@ export class BucketWatch {
 	async #readAndFollow(kv: WatchedBucket, signal: AbortSignal): Promise<void> {
 		const { values, streamInfo } = await kv.status();
 		const watch = await kv.watch();
+		this.#isMissing = false;
 		this.#watch = watch;
 		if (signal.aborted) watch.stop();
 		let revision = streamInfo.state.last_seq;

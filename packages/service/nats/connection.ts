@@ -191,10 +191,12 @@ export function isNotPermitted(error: unknown): boolean {
 
 /** The same, or the user's account imports no such subject, so that nobody hears the request. */
 export function mayNotAsk(error: unknown): boolean {
-	return (
-		isNotPermitted(error) ||
-		causes(error).some((one) => one instanceof NoRespondersError)
-	);
+	return isNotPermitted(error) || isUnheard(error);
+}
+
+/** Whether nobody listens where a request went. */
+export function isUnheard(error: unknown): boolean {
+	return causes(error).some((one) => one instanceof NoRespondersError);
 }
 
 /** The error itself, too: the client wraps it once or twice. */
