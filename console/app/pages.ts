@@ -11,6 +11,7 @@ export interface ConsolePage {
 
 /** Every address of the console. Each page is a file that the browser loads when it is first opened. */
 const files: Record<string, ConsolePage["load"]> = {
+	home: async () => (await import("../home/home-page.tsx")).HomePage,
 	sources: async () => (await import("../sources/source-list.tsx")).SourceList,
 	destinations: async () =>
 		(await import("../destinations/destination-list.tsx")).DestinationList,
@@ -58,6 +59,7 @@ const pages = Object.entries(files).map(
 );
 
 function rightOf(pattern: string): ConsolePage["right"] {
+	if (pattern === "home") return ["sources", "list"];
 	if (pattern === "search") return ["sources/events", "get"];
 	const [kind = "", place] = pattern.split("/");
 	const verb = place === "new" ? "create" : "get";

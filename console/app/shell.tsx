@@ -18,6 +18,7 @@ import {
 import { isOutdated } from "./upgrade.ts";
 
 const links = [
+	["home", words.home, "sources"],
 	["sources", words.sources, "sources"],
 	["destinations", words.destinations, "destinations"],
 	["pipelines", words.pipelines, "pipelines"],
@@ -51,7 +52,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 				{words.skipToContent}
 			</a>
 			<header class="top">
-				<a class="brand" href={href("sources")}>
+				<a class="brand" href={href(firstPage())}>
 					<Waves />
 					{words.product}
 				</a>
@@ -150,7 +151,10 @@ function NamespaceSwitcher() {
 function Announcements() {
 	const isLost = ["lost", "refused"].includes(connection.value);
 	const shown = links
-		.filter(([, , kind]) => unwatched.value.some((one) => one === kind))
+		.filter(
+			([path, , kind]) =>
+				path !== "home" && unwatched.value.some((one) => one === kind),
+		)
 		.map(([, title]) => title)
 		.join(", ");
 	return (

@@ -13,14 +13,10 @@ import { Time } from "../components/time.tsx";
 import { toast } from "../components/toasts.ts";
 import type { Destination } from "../generated/types.ts";
 import { destinations as words } from "../messages/destinations.ts";
+import { PipelinesOf } from "../pipelines/pipelines-of.tsx";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
-import {
-	href,
-	namespace,
-	navigate,
-	navigateFromHere,
-} from "../router/navigation.ts";
+import { namespace, navigate, navigateFromHere } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { placeOf } from "./form.ts";
 
@@ -115,7 +111,12 @@ export function DestinationPage({ params }: PageProps) {
 				</div>
 			</dl>
 			<Conditions conditions={destination.conditions} />
-			<Users name={name} />
+			<PipelinesOf
+				title={words.pipelines}
+				none={words.noPipelines}
+				isOne={({ destinationRef }) => destinationRef.name === name}
+				begun={{ destination: name }}
+			/>
 			<YamlPanel
 				kind="Destination"
 				draft={draftOf("Destination", destination as unknown as ResourceView)}
@@ -136,35 +137,5 @@ export function DestinationPage({ params }: PageProps) {
 				</div>
 			)}
 		</Page>
-	);
-}
-
-function Users({ name }: { name: string }) {
-	const users = [...live("pipelines").values()].filter(
-		({ destinationRef }) => destinationRef.name === name,
-	);
-	return (
-		<section class="group" aria-labelledby="users">
-			<div class="group-head">
-				<h2 id="users">{words.pipelines}</h2>
-				{can("pipelines", "create") && (
-					<a href={href("pipelines/new", { destination: name })}>
-						{words.newPipeline}
-					</a>
-				)}
-			</div>
-			{users.length === 0 ? (
-				<p class="quiet">{words.noPipelines}</p>
-			) : (
-				<ul class="users">
-					{users.map((pipeline) => (
-						<li key={pipeline.name}>
-							<a href={href(`pipelines/${pipeline.name}`)}>{pipeline.name}</a>{" "}
-							<StatusBadge status={pipeline.status ?? "Pending"} />
-						</li>
-					))}
-				</ul>
-			)}
-		</section>
 	);
 }

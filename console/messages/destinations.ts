@@ -33,7 +33,6 @@ export const destinations = {
 	editTitle: (name: string) => `Edit ${name}`,
 	pipelines: "Pipelines into it",
 	noPipelines: "No pipeline loads into it yet.",
-	newPipeline: "New pipeline",
 	deleteLoss:
 		"Tidemill forgets how to reach the warehouse. Tables and rows in it stay. Pipelines that name it can't run any more; while there are any, the API refuses.",
 	deleting: (name: string) => `${name} is being deleted.`,

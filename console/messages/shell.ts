@@ -3,6 +3,7 @@ export const shell = {
 	product: "Tidemill",
 	skipToContent: "Skip to content",
 	navigation: "Main",
+	home: "Home",
 	sources: "Sources",
 	destinations: "Destinations",
 	pipelines: "Pipelines",
@@ -37,6 +38,7 @@ export const shell = {
 	noRightTitle: "No access",
 	/** What a page shows, by how its address begins. */
 	shown: {
+		home: "sources",
 		sources: "sources",
 		destinations: "destinations",
 		pipelines: "pipelines",

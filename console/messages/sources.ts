@@ -112,6 +112,9 @@ export const sources = {
 	displayName: "Display name",
 	keptSecret:
 		"The source has one. Leave this empty to keep it: it is never shown.",
+	pipelines: "Pipelines that load it",
+	noPipelines: "No pipeline loads its events into a table yet.",
+	plan: "Tracking plan",
 	counts: (accepted: string, archived: string, quarantined: string) =>
 		`${accepted} accepted, ${archived} stored, ${quarantined} in quarantine, in 30 days`,
 	loss: "The events that it has stored go with it, and its URL never works again. Tables keep their rows.",

@@ -14,15 +14,18 @@ import { Time, useMinutes } from "../components/time.tsx";
 import { toast } from "../components/toasts.ts";
 import type { EventList, Source, TestEventResult } from "../generated/types.ts";
 import { sources as words } from "../messages/sources.ts";
+import { PipelinesOf } from "../pipelines/pipelines-of.tsx";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
 import {
 	address,
+	href,
 	namespace,
 	navigate,
 	navigateFromHere,
 } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
+import { planNameOf } from "../tracking-plans/plan-form.ts";
 import {
 	currentRate,
 	progressOf,
@@ -51,6 +54,7 @@ export function SourcePage({ params }: PageProps) {
 			</Page>
 		);
 	const { status = "Pending", managedBy } = source;
+	const plan = planNameOf(source);
 	const seesEvents = can("sources/events", "get");
 	return (
 		<Page
@@ -62,6 +66,17 @@ export function SourcePage({ params }: PageProps) {
 			<ManagedNotice tool={managedBy} />
 			{status !== "Active" && <Conditions conditions={source.conditions} />}
 			<WebhookURL source={source} />
+			<PipelinesOf
+				title={words.pipelines}
+				none={words.noPipelines}
+				isOne={({ sourceRef }) => sourceRef.name === name}
+				begun={{ source: name }}
+			/>
+			{plan && (
+				<p>
+					{words.plan}: <a href={href(`tracking-plans/${plan}`)}>{plan}</a>
+				</p>
+			)}
 			{seesEvents && (
 				<>
 					<SourceDaysCalendar source={name} progress={progress} />

@@ -43,7 +43,7 @@ describe.skipIf(noBrowser || folder === "")("pictures of the console", () => {
 		const run = new URL(page.url()).pathname.split("/").at(-1);
 		const plan = await makePlan(visitor);
 		for (const path of [
-			...["sources", "sources/new", "sources/shop"],
+			...["home", "sources", "sources/new", "sources/shop"],
 			...["destinations", "destinations/new", "destinations/warehouse"],
 			...["pipelines", "pipelines/new?source=shop", "pipelines/orders"],
 			...["runs", "runs?view=calendar", `runs/${run}`],

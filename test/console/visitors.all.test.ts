@@ -27,7 +27,7 @@ describe.skipIf(noBrowser)("visitors of the console", () => {
 	afterAll(() => editor?.close());
 
 	const lists = [
-		...["Sources", "Destinations", "Pipelines", "Runs"],
+		...["Home", "Sources", "Destinations", "Pipelines", "Runs"],
 		...["Tracking plans", "Search"],
 	];
 	const offers = {
@@ -209,11 +209,10 @@ describe.skipIf(noBrowser)("visitors of the console", () => {
 		const second = await openPage();
 		try {
 			await first.page.goto(url);
-			await expectPage(first.page, "Sources");
+			await expectPage(first.page, "Home");
 			expect(first.page.url()).not.toContain(url.split("#")[1]);
 			const links = first.page.getByRole("navigation", { name: "Main" });
 			expect(await links.getByRole("link").allInnerTexts()).toContain("Tokens");
-			await first.page.getByRole("button", { name: "New source" }).waitFor();
 			expect(
 				await first.page.evaluate(
 					"localStorage.length + sessionStorage.length",

@@ -152,6 +152,7 @@ export const definition = {
 					: "must be the JSON key of a Google service account, as a string",
 		},
 	],
+	nameQuote: "`",
 	client: ({ projectId, dataset, location = defaultLocation }) => ({
 		words: [
 			"bq",

@@ -86,6 +86,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	patternWords?: Readonly<Record<string, string>>;
 	/** How a person asks its server; absent where there is none. */
 	client?(spec: Spec): WarehouseClient;
+	/** What stands around a name in its SQL, if not `"`. */
+	nameQuote?: string;
 	/** Of `tidemill destinations create` and `tidemill init`. */
 	cli: {
 		/** The option that chooses the type, and the warehouse in one word. */
