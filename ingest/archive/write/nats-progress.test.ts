@@ -79,10 +79,15 @@ test("of a bucket that a person has accepted, fewer events are counted than befo
 	};
 	await progress.setLedger(counted("less", 9, 30));
 	await progress.setLedger(counted("unknown", 9, 5));
+	// Receive's clock was past midnight, NATS's wasn't, and no event came since.
+	const atMidnight = -10 * 60 - 1;
+	await progress.setLedger(counted("quiet", atMidnight, 1));
 	await progress.setShard({ version: 1, shard: 0, lostFrames: {} });
 	await progress.forgetCounts();
 	await progress.setLedger(counted("less", 1, 10));
 	expect(await archived("less")).toEqual([{ "2026-03-01": 10 }]);
+	await progress.setLedger(counted("quiet", atMidnight, 1));
+	expect(await archived("quiet")).toEqual([{ "2026-03-01": 1 }]);
 	expect(await archived("unknown")).toEqual([{}]);
 	expect(await progress.shardState(0)).toMatchObject({ lostFrames: {} });
 });

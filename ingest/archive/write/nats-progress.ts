@@ -28,7 +28,7 @@ import {
 	type SourceRetention,
 	sourceRetentionKey,
 } from "../../../packages/contracts/retention.ts";
-import { laterInstant } from "../../../packages/contracts/utc-date.ts";
+import { addDays, laterInstant } from "../../../packages/contracts/utc-date.ts";
 import { isConflict } from "../../../packages/service/nats/connection.ts";
 import { republished } from "../../../packages/streams/made-streams.ts";
 import type { BucketMark, KnownBucket } from "../decide/bucket-verdict.ts";
@@ -145,7 +145,9 @@ export class NatsProgress {
 			await revise(this.#ledger, key, async (published) => {
 				const ledger: SourceLedger = JSON.parse(published ?? "{}");
 				if (!ledger.archived) return undefined;
-				const archivedThrough = `${ledger.firstEventDate}T00:00:00.000Z`;
+				// Receive dates an event by its own clock, which may be ahead of NATS's.
+				const before = addDays(ledger.firstEventDate, -1);
+				const archivedThrough = `${before}T00:00:00.000Z`;
 				return JSON.stringify({ ...uncounted(ledger), archivedThrough });
 			});
 	}
