@@ -43,7 +43,11 @@ export class StoredFrames {
 		// Nobody answers while there is no stream.
 		if (text === "") return;
 		const { stream, seq: sequence, duplicate, error } = JSON.parse(text);
-		if (error || duplicate) return;
+		if (error) return;
+		// NATS may have been killed between storing the frame and saying so. Then only the repeat is answered.
+		const isKnown = ({ process, number }: SentFrame) =>
+			process === sent.process && number === sent.number;
+		if (duplicate && this.all.some(isKnown)) return;
 		this.all.push({ ...sent, stream, sequence, atMs, life: this.life });
 	}
 }
