@@ -24,7 +24,7 @@ export function additionTo(
 	{ objects, rows, steps = [] }: WantedDate,
 	held: HeldDate,
 ): DateAddition | undefined {
-	if (isChangedByOthers(held)) return undefined;
+	if (held.isFilledOtherwise || isChangedByOthers(held)) return undefined;
 	const recorded = new Set(held.loads.flatMap((load) => load.objects));
 	const deciding = steps.flatMap(({ deciding = [] }) => deciding);
 	if (objects.length > 0 && !deciding.every((name) => recorded.has(name)))

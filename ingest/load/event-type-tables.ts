@@ -232,7 +232,9 @@ function heldTogether(days: readonly HeldDate[]): HeldDate | undefined {
 	const isChanged = days.some(isChangedByOthers);
 	if (!isChanged && new Set(objects).size > 1) return undefined;
 	const text = (of: (day: HeldDate) => string) => days.map(of).join();
+	const isOther = days.some(({ isFilledOtherwise }) => isFilledOtherwise);
 	return {
+		...(isOther && { isFilledOtherwise: true }),
 		rows: days.reduce((sum, { rows }) => sum + rows, 0),
 		digest: text(({ digest }) => digest),
 		// Rows that one table has too many may be as many as another lacks, so these tell.

@@ -267,7 +267,9 @@ class Attempt {
 
 	#noteRepairs(held: ReadonlyMap<string, HeldDates> = new Map()): void {
 		const changed = [...held.values()].flatMap((dates) =>
-			[...(dates ?? [])].filter(([, day]) => isChangedByOthers(day)),
+			[...(dates ?? [])].filter(
+				([, day]) => !day.isFilledOtherwise && isChangedByOthers(day),
+			),
 		);
 		if (changed.length === 0) return;
 		const dates = [...new Set(changed.map(([date]) => date))].sort();
@@ -330,7 +332,9 @@ class Attempt {
 			const own = held.get(name);
 			const heldOn = (date: UtcDate) =>
 				this.#split?.heldOn(date, names) ?? [own?.get(date) ?? []].flat();
-			return { table, dates, names, heldOn, isRead: own !== undefined };
+			const isRead =
+				own?.values().every(({ isFilledOtherwise: is }) => !is) ?? false;
+			return { table, dates, names, heldOn, isRead };
 		});
 		const found = await findShrinking(
 			destination,

@@ -113,6 +113,13 @@ describe("a day would shrink", () => {
 		expect(found).not.toHaveProperty("addition");
 	});
 
+	test("also by a record of rows that were filled otherwise, and nothing is added to them", () => {
+		const held = [{ ...holding(a, b), isFilledOtherwise: true as const }];
+		const found = shrinkageOf(wanted([a, cut(30, 99)]), { held });
+		expect(found).toMatchObject({ rows: 11, gone: [nameOf(b)] });
+		expect(found).not.toHaveProperty("addition");
+	});
+
 	test("if there is no record, and the table has more rows than all objects", () => {
 		const found = shrinkageOf(wanted([a]), { held: [], rows: 6 });
 		expect(found).toEqual({ rows: 6, left: 5, gone: [] });

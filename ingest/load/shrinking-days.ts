@@ -88,6 +88,7 @@ export function shrinkageOf(
 	// Events that were imported again may be those of an object that is gone, and rows that were released since must leave a quarantine.
 	const mayAdd =
 		!isHidden &&
+		!date!.isFilledOtherwise &&
 		early.length === 0 &&
 		others.length === 0 &&
 		!added.some(({ released }) => released) &&

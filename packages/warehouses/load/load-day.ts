@@ -66,6 +66,8 @@ export interface HeldDate {
 	loadedDigest: string;
 	/** What loads say that they have put there. */
 	loads: readonly RecordedLoad[];
+	/** Loads would put other rows or values there today, so the date is replaced, and its digests say nothing. */
+	isFilledOtherwise?: true;
 }
 
 /** What one load has put into one date. */

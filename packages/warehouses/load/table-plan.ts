@@ -20,6 +20,7 @@ import {
 	type FoundTable,
 	markAfter,
 	markDuring,
+	ownerOf,
 	pipelineOf,
 	requireComplete,
 	type TableMark,
@@ -54,6 +55,8 @@ export interface TablePlan {
 	kept: TableMark | undefined;
 	/** Names what is recorded about the table's rows; undefined for nothing. */
 	record: string | undefined;
+	/** The record until now of rows that stay, if that is another one: its entries go on as {@link takenOver}. */
+	former: string | undefined;
 	/** The table's comment while rows change. It names a record, unless that is undefined. */
 	during(record: string | undefined): string;
 	/** And afterwards. */
@@ -82,6 +85,8 @@ export function planTable<Table extends CommentedTable>(
 	const kept = replaces || lacksValues(added) ? undefined : use?.mark;
 	requireComplete(name, kept, manifest);
 	const record = recordOf(type, input, manifest, kept);
+	const named = replaces ? undefined : use?.mark?.record;
+	const former = record === undefined || named === record ? undefined : named;
 	const words = isNew ? description : existing!.comment.words;
 	const comment = (mark: typeof markDuring, record: string | undefined) =>
 		writeComment(words, {
@@ -96,6 +101,7 @@ export function planTable<Table extends CommentedTable>(
 		commented: found?.otherKind === undefined ? (existing?.columns ?? []) : [],
 		kept,
 		record,
+		former,
 		during: (record) => comment(markDuring, record),
 		after: comment(markAfter, record),
 	};
@@ -148,6 +154,14 @@ export function recordOf(
 	return mark?.record?.startsWith(content) ? mark.record : `${content}-${run}`;
 }
 
+/**
+ * In the entries of a record: they were another one's, which the table had before. They name the objects of rows that were filled
+ * otherwise and that no load has replaced since.
+ */
+export function takenOver(record: string): string {
+	return `${record}~`;
+}
+
 /** What a date holds; undefined if that was forgotten. @param isOld Whether earlier builds have forgotten such a date. */
 export type HeldOn = (
 	date: UtcDate,
@@ -155,8 +169,9 @@ export type HeldOn = (
 ) => HeldDate | undefined | Promise<HeldDate | undefined>;
 
 /**
- * What a table holds of the manifest's dates; undefined if it has no record about these columns and this Source. Throws
- * the {@link JobFailure} with which the load would refuse the table.
+ * What a table holds of the manifest's dates; undefined if it has no record about this Source. Also of a table that is replaced, and by a
+ * record about other columns or another filter: it still names the objects that rows come from. Throws the {@link JobFailure} with which
+ * the load would refuse the table.
  * @param read Reads a record about these dates, and the table; undefined if there is none.
  */
 export async function heldDates<Table extends CommentedTable>(
@@ -168,23 +183,28 @@ export async function heldDates<Table extends CommentedTable>(
 		table: Table,
 		record: string,
 		dates: UtcDate[],
+		isFilledOtherwise: boolean,
 	) => Promise<HeldOn | undefined>,
 ): Promise<Map<UtcDate, HeldDate> | undefined> {
-	const { mark } =
-		(existing && useOfTable(type, input, manifest, existing)) ?? {};
+	if (!existing) return undefined;
+	const use = useOfTable(type, input, manifest, existing);
+	const { mark } = type.found(existing, input, manifest);
+	if (ownerOf(mark, input, manifest) !== "Ours") return undefined;
 	if (mark?.record === undefined) return undefined;
-	if (newColumns(existing!.columns, input.table.columns).length > 0)
-		return undefined;
-	if (recordOf(type, input, manifest, mark) !== mark.record) return undefined;
+	const isOther =
+		use.replaces ||
+		newColumns(existing.columns, input.table.columns).length > 0 ||
+		recordOf(type, input, manifest, mark) !== mark.record;
 	const dates = manifest.dates.map(({ date }) => date);
 	const held = new Map<UtcDate, HeldDate>();
 	if (dates.length === 0) return held;
-	const heldOn = await read(existing!, mark.record, dates);
+	const heldOn = await read(existing, mark.record, dates, isOther);
 	if (!heldOn) return undefined;
 	const oldest = oldestRecorded(manifest);
 	for (const date of dates) {
 		const found = await heldOn(date, date < oldest);
-		if (found) held.set(date, found);
+		if (found)
+			held.set(date, isOther ? { ...found, isFilledOtherwise: true } : found);
 	}
 	return held;
 }

@@ -111,6 +111,60 @@ export const conformanceCases: WarehouseCase[] = [
 		},
 	},
 	{
+		name: "rows stay that no object has any more, though more have come since, with a new column, another filter or another type",
+		on: ["DuckDB", "Postgres", "ClickHouse"],
+		run: async (warehouse) => {
+			const index = (type: "Number" | "String") => ({
+				name: "n",
+				from: { bodyPointer: "/index", type },
+			});
+			const tag = {
+				name: "tag",
+				from: { bodyPointer: "/tag", type: "String" as const },
+			};
+			const filled = (...more: typeof columns): Partial<LoadInput> => ({
+				table: {
+					name: "orders",
+					description: "",
+					columns: [...columns, ...more],
+				},
+			});
+			const match = { bodyPointer: "/tag", equals: "b" };
+			for (const [input, others] of [
+				[filled(index("Number"), tag), { [first]: 3 }],
+				[{ ...filled(index("Number")), filter: { match } }, {}],
+				[{ ...filled(index("String")), rebuild: true }, { [first]: 3 }],
+			] as [Partial<LoadInput>, Record<string, number>][]) {
+				const days = await daysOf(warehouse, {
+					[first]: [3, "a"],
+					[second]: [2, "a"],
+				});
+				await loaded(warehouse, days, filled(index("Number")));
+				const lost = await withMore(
+					warehouse,
+					{
+						...days,
+						dates: days.dates.map((day) =>
+							day.date === second ? { ...day, rows: 0, objects: [] } : day,
+						),
+					},
+					{ [second]: [5, "b"] },
+				);
+				// The second Run finds a record that the first one has begun.
+				for (const adds of [{}, { adds: true as const }]) {
+					const { result } = await warehouse.load(later(lost), {
+						input: { ...input, ...adds, acceptLoss: [] },
+					});
+					expect(result).toMatchObject({ error: { code: "DayWouldShrink" } });
+					expect(await warehouse.counts()).toEqual({ ...others, [second]: 2 });
+				}
+				await loaded(warehouse, later(lost), input);
+				expect(await warehouse.counts()).toEqual({ ...others, [second]: 5 });
+				await warehouse.takeAway();
+			}
+		},
+	},
+	{
 		name: "rows stay of objects that an administrator has given up, what is new is added, and the Run says so",
 		run: async (warehouse) => {
 			const before = await daysOf(warehouse, {

@@ -5,7 +5,7 @@ import { readComment } from "../../load/columns.ts";
 import { JobFailure } from "../../load/failure.ts";
 import type { HeldDate } from "../../load/load-day.ts";
 import { ownerOf } from "../../load/table-mark.ts";
-import { heldDates } from "../../load/table-plan.ts";
+import { heldDates, takenOver } from "../../load/table-plan.ts";
 import type { MarkedTable, RowAccess } from "../../load/warehouse.ts";
 import type { Connection } from "./connection.ts";
 import { ClickHouseFailure } from "./failure.ts";
@@ -13,6 +13,7 @@ import { type ClickHouseTable, clickHouseTables } from "./plan.ts";
 import {
 	createRecord,
 	expiringDates,
+	heldByRows,
 	heldDate,
 	noRows,
 	recordedEntries,
@@ -99,27 +100,32 @@ export function clickHouseHeld(
 		input,
 		manifest,
 		existing,
-		async ({ ttl, columnTTLs }, record, dates) => {
+		async ({ ttl, columnTTLs }, record, dates, isOther) => {
 			await connection.run(createRecord(sql));
-			const entries = await recordedEntries(
-				connection,
-				sql,
-				name,
-				record,
-				dates,
-			);
+			const recorded = (record: string) =>
+				recordedEntries(connection, sql, name, record, dates);
+			const entries = await recorded(record);
+			const former = await recorded(takenOver(record));
 			const table = sql.of(name);
-			const rows = await rowsByDate(connection, table, columns, dates);
+			const read = isOther ? [] : columns;
+			const rows = await rowsByDate(connection, table, read, dates);
 			const [ofRows, ofValues] = await Promise.all(
 				[ttl === undefined ? [] : deletionsOf(ttl), columnTTLs].map(
 					(deletions) => expiringDates(connection, deletions, columns, dates),
 				),
 			);
-			return (date, isOld) =>
-				heldDate(rows.get(date) ?? noRows, entries.get(date) ?? [], isOld, {
-					rows: ofRows!.includes(date),
-					values: ofValues!.includes(date),
-				});
+			return (date, isOld) => {
+				const found = rows.get(date) ?? noRows;
+				const own = entries.get(date) ?? [];
+				const before = former.get(date) ?? [];
+				const isReplaced = own.some(({ isDone }) => isDone);
+				return isOther || (before.length > 0 && !isReplaced)
+					? heldByRows(found, [...before, ...own], isOld)
+					: heldDate(found, own, isOld, {
+							rows: ofRows!.includes(date),
+							values: ofValues!.includes(date),
+						});
+			};
 		},
 	);
 }

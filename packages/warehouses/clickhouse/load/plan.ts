@@ -56,6 +56,8 @@ export interface ClickHousePlan {
 	after: string;
 	/** Names what is recorded about the table's rows; undefined for nothing. */
 	record: string | undefined;
+	/** Whose entries it takes over. */
+	former: string | undefined;
 }
 
 /**
@@ -74,7 +76,7 @@ export function planClickHouse(
 ): ClickHousePlan {
 	const { name, columns } = input.table;
 	const plan = planTable(clickHouseTables, input, manifest, existing);
-	const { isNew, replaces, commented, kept } = plan;
+	const { isNew, replaces, commented, kept, record, former } = plan;
 	requireSameRows(name, days, kept && held);
 	return {
 		publish: !existing ? "Rename" : replaces ? "Exchange" : "Partitions",
@@ -88,9 +90,10 @@ export function planClickHouse(
 			: undefined,
 		added: plan.added,
 		comments: isNew ? [] : missingComments(columns, commented),
-		during: plan.during(kept?.record),
+		during: plan.during(former === undefined ? kept?.record : record),
 		after: plan.after,
-		record: plan.record,
+		record,
+		former,
 	};
 }
 

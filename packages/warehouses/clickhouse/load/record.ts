@@ -8,7 +8,7 @@ import {
 	rowsOf,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { recordedDays, recordOfDay } from "../../load/table-plan.ts";
+import { recordedDays, recordOfDay, takenOver } from "../../load/table-plan.ts";
 import type { Connection } from "./connection.ts";
 import { ClickHouseFailure } from "./failure.ts";
 import {
@@ -99,6 +99,25 @@ export async function rowsByDate(
 	);
 }
 
+/** Copies entries of the record that a table had before, since ClickHouse can't change them in an instant. May be repeated. */
+export function takeOver(
+	statements: Statements,
+	table: string,
+	record: string,
+	former: string,
+): string {
+	const of = statements.of(recordTable);
+	const about = `table_name = ${quoteText(table)} AND record`;
+	const next = quoteText(takenOver(record));
+	const names = [former, takenOver(former)].map(quoteText).join(", ");
+	const columns = [...Object.keys(recordTypes), "at"];
+	const copied = columns.map((name) => (name === "record" ? next : name));
+	return (
+		`INSERT INTO ${of} (${columns.join(", ")}) SELECT ${copied.join(", ")} FROM ${of}` +
+		` WHERE ${about} IN (${names}) AND load NOT IN (SELECT load FROM ${of} WHERE ${about} = ${next})`
+	);
+}
+
 /** The entries about these dates, oldest first. There must be a {@link createRecord record}. */
 export async function recordedEntries(
 	connection: Connection,
@@ -176,15 +195,31 @@ export function heldDate(
 	const last = entries.at(-1);
 	if (!last?.isDone || held?.digest === held?.loadedDigest) return held;
 	const from = entries.findLastIndex(({ adds }) => !adds);
-	const loads = entries
-		.slice(Math.max(0, from))
-		.filter(({ objects }) => objects.length > 0)
-		.map(({ objects, rows, unfit, run }) => ({ objects, rows, unfit, run }));
+	const loads = loadsIn(entries.slice(Math.max(0, from)));
 	const rows = rowsOf(loads);
 	const isExpired =
 		now.rows < rows ? expires.rows : now.rows === rows && expires.values;
 	const digest = "expiring";
 	return isExpired ? { rows, digest, loadedDigest: digest, loads } : held;
+}
+
+/** The same of rows that were filled otherwise, so that their digest isn't one of the entries'. All count that may have taken place. */
+export function heldByRows(
+	{ rows }: DateRows,
+	entries: readonly RecordEntry[],
+	isOld: boolean,
+): HeldDate | undefined {
+	if (isOld && entries.length === 0 && rows > 0) return undefined;
+	const from = entries.findLastIndex(({ adds, isDone }) => !adds && isDone);
+	const { digest } = noRows;
+	const loads = loadsIn(entries.slice(Math.max(0, from)));
+	return { rows, digest, loadedDigest: digest, loads, isFilledOtherwise: true };
+}
+
+function loadsIn(entries: readonly RecordEntry[]): RecordedLoad[] {
+	return entries
+		.filter(({ objects }) => objects.length > 0)
+		.map(({ objects, rows, unfit, run }) => ({ objects, rows, unfit, run }));
 }
 
 function recordedDate(

@@ -35,6 +35,7 @@ import {
 	recordLines,
 	recordTable,
 	rowsByDate,
+	takeOver,
 } from "./record.ts";
 import {
 	newStagingName,
@@ -314,7 +315,10 @@ export class ClickHouseLoad implements TableLoad<Planned> {
 	}
 
 	/** Says what is about to change. The result says that it has. */
-	async #record({ record }: Planned): Promise<() => Promise<void>> {
+	async #record({ record, former }: Planned): Promise<() => Promise<void>> {
+		const { name } = this.#work.input.table;
+		if (record !== undefined && former !== undefined)
+			await this.#connection.run(takeOver(this.#sql, name, record, former));
 		const entries = this.#staged
 			.filter(({ day }) => day.date >= oldestRecorded(this.#work.manifest))
 			.flatMap(({ day, before, after }) =>
@@ -323,7 +327,7 @@ export class ClickHouseLoad implements TableLoad<Planned> {
 		const last = entries.at(-1);
 		if (record === undefined || !last) return async () => undefined;
 		const about = {
-			table_name: this.#work.input.table.name,
+			table_name: name,
 			record,
 			load: randomUUID(),
 		};

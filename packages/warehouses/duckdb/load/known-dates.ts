@@ -7,7 +7,7 @@ import { quoteName, quoteText } from "../../../duckdb/quoting.ts";
 import type { Session } from "../../../duckdb/session.ts";
 import type { Logger } from "../../../service/log.ts";
 import type { HeldDate } from "../../load/load-day.ts";
-import { heldDates } from "../../load/table-plan.ts";
+import { heldDates, takenOver } from "../../load/table-plan.ts";
 import {
 	datesSql,
 	digestSql,
@@ -157,14 +157,22 @@ export async function duckDBHeld(
 ): Promise<Map<UtcDate, HeldDate> | undefined> {
 	const { name } = input.table;
 	const same: UtcDate[] = [];
-	const read = async (_: DuckDBTable, record: string, dates: UtcDate[]) => {
+	const read = async (
+		_: DuckDBTable,
+		record: string,
+		dates: UtcDate[],
+		isOther: boolean,
+	) => {
 		if (!(await hasRecords(session))) return undefined;
 		const onDates = `date IN (${datesSql(dates)})`;
 		const counts = await session.rows<{ date: string; rows: bigint }>(
 			`SELECT date::VARCHAR AS date, count(*) AS rows FROM ${quoteName(name)} WHERE ${onDates} GROUP BY ALL`,
 		);
 		const onRecord = `record = ${quoteText(record)} AND lower(table_name) = lower(${quoteText(name)}) AND ${onDates}`;
-		const loadsOf = await recordedLoads(name, record, onDates, session);
+		const loadsOf = new Map([
+			...(await recordedLoads(name, takenOver(record), onDates, session)),
+			...(await recordedLoads(name, record, onDates, session)),
+		]);
 		const digests = await session.rows<{ date: string; digest: string }>(
 			`SELECT date::VARCHAR AS date, digest FROM ${digestTable} WHERE ${onRecord} AND engine = version()`,
 		);
@@ -172,19 +180,26 @@ export async function duckDBHeld(
 		const rowsOf = new Map(counts.map(({ date, rows }) => [date, rows]));
 		const isKnown = (date: UtcDate) =>
 			digestOf.has(date) && known.has(name, date);
-		const unknown = dates.filter((date) => rowsOf.has(date) && !isKnown(date));
+		const unknown = isOther
+			? []
+			: dates.filter((date) => rowsOf.has(date) && !isKnown(date));
 		const found = new Map(await readDigests(input.table, unknown, session));
 		return (date: UtcDate, isOld: boolean) => {
 			const rows = rowsOf.get(date) ?? 0n;
 			const recorded = digestOf.get(date);
 			const digest = isKnown(date) ? recorded! : (found.get(date) ?? "0");
 			const loads = loadsOf.get(date) ?? [];
+			const about = { rows: Number(rows), digest, loads };
 			const isNew = loads.length === 0 && (!isOld || rows === 0n);
 			const loadedDigest = recorded ?? (isNew ? "0" : undefined);
-			// What is in it was forgotten, or is known by another engine's hash.
-			if (loadedDigest === undefined) return undefined;
-			if (digest === recorded) same.push(date);
-			return { rows: Number(rows), digest, loadedDigest, loads };
+			if (loadedDigest !== undefined) {
+				if (digest === recorded && !isOther) same.push(date);
+				return { ...about, loadedDigest };
+			}
+			// What is in it was forgotten, was filled otherwise, or is known by another engine's hash.
+			return loads.length === 0
+				? undefined
+				: { ...about, loadedDigest: digest, isFilledOtherwise: true as const };
 		};
 	};
 	const held = await heldDates(duckDBTables, input, manifest, existing, read);

@@ -16,7 +16,7 @@ import {
 	type LoadDay,
 	type RecordedLoad,
 } from "../../load/load-day.ts";
-import { recordOfDay } from "../../load/table-plan.ts";
+import { recordOfDay, takenOver } from "../../load/table-plan.ts";
 
 /**
  * Which objects the rows of which table and date come from. It changes in the rows' transaction, and stands in a schema of
@@ -41,6 +41,8 @@ export const recordDefinition = [
 export interface RecordChange {
 	/** Everything else about the table is forgotten. */
 	record: string | undefined;
+	/** Whose entries it takes over. */
+	former: string | undefined;
 	/** Of these dates, what was recorded is forgotten. */
 	dates: UtcDate[];
 	/** The Run's first date: see {@link tidyRecord}. */
@@ -51,7 +53,7 @@ export interface RecordChange {
 }
 
 export function recordChange(
-	record: string | undefined,
+	{ record, former }: Pick<RecordChange, "record" | "former">,
 	manifest: Manifest,
 	days: LoadDay[],
 ): RecordChange {
@@ -59,6 +61,7 @@ export function recordChange(
 	const recorded = record === undefined ? [] : days;
 	return {
 		record,
+		former,
 		dates: days
 			.filter(({ kept }) => !kept || kept.renamed)
 			.map(({ date }) => date),
@@ -83,18 +86,25 @@ export function recordChange(
 /** @param written Digests of the rows that the load has inserted. */
 export function recordStatements(
 	table: string,
-	{ record, dates, loads, digests }: RecordChange,
+	{ record, former, dates, loads, digests }: RecordChange,
 	written: ReadonlyMap<UtcDate, bigint>,
 ): string[] {
 	const forget = (recordTable: string, dates: readonly UtcDate[]) => {
 		const forgotten = [
-			...(record === undefined ? ["true"] : [`record <> ${quoteText(record)}`]),
+			...(record === undefined
+				? ["true"]
+				: [`record NOT IN (${namesSql(record)})`]),
 			...(dates.length > 0 ? [`date IN (${datesSql(dates)})`] : []),
 		];
 		return `DELETE FROM ${recordTable} WHERE ${isOf(table)} AND (${forgotten.join(" OR ")})`;
 	};
 	return [
 		...recordDefinition,
+		...(former === undefined
+			? []
+			: [
+					`UPDATE ${recordTable} SET record = ${quoteText(takenOver(record!))} WHERE ${isOf(table)} AND record IN (${namesSql(former)})`,
+				]),
 		forget(recordTable, dates),
 		...loads.map((load) => entry(table, record!, load)),
 		forget(digestTable, [...digests.keys()]),
@@ -107,6 +117,11 @@ export function recordStatements(
 
 function isOf(table: string): string {
 	return `lower(table_name) = lower(${quoteText(table)})`;
+}
+
+/** Of its own entries, and of those that it has taken over. */
+function namesSql(record: string): string {
+	return [record, takenOver(record)].map(quoteText).join(", ");
 }
 
 function entry(

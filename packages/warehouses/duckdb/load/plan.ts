@@ -118,7 +118,7 @@ export function planLoad(
 ): LoadPlan {
 	const { name, columns } = input.table;
 	const plan = planTable(duckDBTables, input, manifest, existing);
-	const { isNew, added, commented, record } = plan;
+	const { isNew, added, commented } = plan;
 	const isKept =
 		existing && !isNew && fits(existing.columns, wantedColumns(columns));
 	const replaces = plan.replaces && !isKept;
@@ -196,8 +196,11 @@ export function planLoad(
 			steps.push({ do: "Insert", days: loaded, objects, columns });
 	}
 	steps.push(...rowChecks(input, days));
-	const change = recordChange(record, manifest, days);
-	const isRecorded = change.dates.length === 0 && change.loads.length === 0;
+	const change = recordChange(plan, manifest, days);
+	const isRecorded =
+		change.dates.length === 0 &&
+		change.loads.length === 0 &&
+		change.former === undefined;
 	if (!isRecorded) steps.push({ do: "Record", change });
 	return { table: name, steps };
 }

@@ -38,6 +38,8 @@ export interface PostgresPlan {
 	after: string;
 	/** Names what is recorded about the table's rows; undefined for nothing. */
 	record: string | undefined;
+	/** Whose entries it takes over. */
+	former: string | undefined;
 	/** Whether the rows that stay are known to be the record's, so that days may keep theirs. */
 	mayKeep: boolean;
 }
@@ -54,7 +56,7 @@ export function planPostgres(
 ): PostgresPlan {
 	requireNames(input);
 	const plan = planTable(postgresTables, input, manifest, existing);
-	const { isNew, replaces, kept, record } = plan;
+	const { isNew, replaces, kept, record, former } = plan;
 	const { columns, options } = input.table;
 	const stays =
 		existing &&
@@ -69,6 +71,7 @@ export function planPostgres(
 		during: plan.during(record),
 		after: plan.after,
 		record,
+		former,
 		mayKeep: kept?.record !== undefined && kept.record === record,
 	};
 }

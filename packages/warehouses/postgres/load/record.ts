@@ -9,7 +9,11 @@ import {
 	rowsOf,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { oldestRecorded, recordOfDay } from "../../load/table-plan.ts";
+import {
+	oldestRecorded,
+	recordOfDay,
+	takenOver,
+} from "../../load/table-plan.ts";
 import { TableChanged } from "../../load/warehouse.ts";
 import { dayOf, findTable, nameOf, type Partition } from "./catalog.ts";
 import type { Transaction } from "./database.ts";
@@ -77,6 +81,7 @@ export interface RecordedTable {
 /** A load of a date, with the transaction that inserted its rows: several of a date that {@link tidyRecord} has tidied. */
 interface RecordEntry extends RecordedLoad {
 	xids: string[];
+	record: string;
 	/** What {@link changesSql} said when it had ended. */
 	changes: string | null;
 }
@@ -94,10 +99,10 @@ export async function recordedLoads(
 			unfit: UnfitRows;
 		}
 	>(
-		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, (xid || xids)::text[] AS xids, changes
+		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, (xid || xids)::text[] AS xids, changes, record
 		FROM ${nameOf(schema, recordTable)}
-		WHERE table_name = $1 AND record = $2 AND date = ANY($3::date[]) ORDER BY loaded`,
-		[table, record, dates],
+		WHERE table_name = $1 AND record = ANY($2) AND date = ANY($3::date[]) ORDER BY loaded`,
+		[table, [record, takenOver(record)], dates],
 	);
 	return Map.groupBy(
 		found.map((entry) => ({ ...entry, rows: Number(entry.rows) })),
@@ -139,15 +144,20 @@ export async function heldDate(
 	entries: readonly RecordEntry[],
 	isOld: boolean,
 ): Promise<HeldDate | undefined> {
-	const loads = entries.map(({ xids: _, changes: __, ...load }) => load);
-	if (!partition) return { rows: 0, digest: ours, loadedDigest: ours, loads };
+	const held = {
+		loadedDigest: ours,
+		loads: entries.map(
+			({ xids: _, changes: __, record: ___, ...load }) => load,
+		),
+		...(entries.some(isTakenOver) && { isFilledOtherwise: true as const }),
+	};
+	if (!partition) return { ...held, rows: 0, digest: ours };
 	const changes = entries.at(-1)?.changes;
 	const [now] = await transaction.rows<{ changes: string }>(
 		`SELECT ${changesSql(partition.oid)} AS changes`,
 	);
-	const recorded = rowsOf(loads);
 	if (changes && now!.changes === changes)
-		return { rows: recorded, digest: ours, loadedDigest: ours, loads };
+		return { ...held, rows: rowsOf(held.loads), digest: ours };
 	const [found] = await transaction.rows<{ rows: string; others: string }>(
 		`SELECT count(*)::text AS rows, count(*) FILTER (WHERE NOT xmin = ANY($1::xid[]))::text AS others FROM ${partition.name}`,
 		[entries.flatMap(({ xids }) => xids)],
@@ -156,7 +166,24 @@ export async function heldDate(
 	if (entries.length === 0 && isOld && rows > 0) return undefined;
 	const digest =
 		found!.others === "0" ? ours : `${found!.others} rows of others`;
-	return { rows, digest, loadedDigest: ours, loads };
+	return { ...held, rows, digest };
+}
+
+function isTakenOver({ record }: RecordEntry): boolean {
+	return record === takenOver(record.replace(/~$/, ""));
+}
+
+/** Lets a record take over the entries of the one that the table had before. */
+export async function takeOver(
+	transaction: Transaction,
+	{ schema, table, record }: RecordedTable,
+	former: string,
+): Promise<void> {
+	if (!(await hasRecord(transaction, schema))) return;
+	await transaction.run(
+		`UPDATE ${nameOf(schema, recordTable)} SET record = $2 WHERE table_name = $1 AND record = ANY($3)`,
+		[table, takenOver(record), [former, takenOver(former)]],
+	);
 }
 
 /** Throws {@link TableChanged} if the rows that a day keeps aren't what they were. */
@@ -287,8 +314,8 @@ export async function tidyRecord(
 ): Promise<void> {
 	const name = nameOf(schema, recordTable);
 	await transaction.run(
-		`DELETE FROM ${name} WHERE table_name = $1 AND record <> $2`,
-		[table, record],
+		`DELETE FROM ${name} WHERE table_name = $1 AND record <> ALL($2)`,
+		[table, [record, takenOver(record)]],
 	);
 	const several = await transaction.rows<{ date: UtcDate }>(
 		`SELECT date::text AS date FROM ${name} WHERE table_name = $1 AND date < $2 GROUP BY date HAVING count(*) > 1`,
@@ -299,6 +326,7 @@ export async function tidyRecord(
 	const about = { schema, table, record };
 	const loads = await recordedLoads(transaction, about, dates);
 	for (const [date, entries] of loads) {
+		if (entries.some(isTakenOver)) continue;
 		const { run, objects, rows, unfit } = joinedLoad(entries);
 		const [xid, ...xids] = entries.flatMap(({ xids }) => xids);
 		await transaction.run(

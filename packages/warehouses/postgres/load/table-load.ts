@@ -38,6 +38,7 @@ import {
 	recordTable,
 	requireHeld,
 	rowsOfTable,
+	takeOver,
 	tidyRecord,
 } from "./record.ts";
 import { replaceRows, vacuum, type WantedRows } from "./replaced-rows.ts";
@@ -180,6 +181,8 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 		}
 		await this.#commentColumns(plan, transaction);
 		await view.write(name);
+		if (plan.former !== undefined)
+			await takeOver(transaction, this.#about(plan), plan.former);
 		await transaction.run(this.#comment(name, plan.during));
 	}
 
