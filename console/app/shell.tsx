@@ -1,11 +1,13 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { connection, unwatched } from "../api/changes.ts";
 import { can, session, signOut } from "../api/session.ts";
 import { SelectField } from "../components/field.tsx";
 import { Toasts } from "../components/toast.tsx";
+import { palette } from "../messages/palette.ts";
 import { shell as words } from "../messages/shell.ts";
+import type { Palette as PaletteOf } from "../palette/palette.tsx";
 import {
 	address,
 	href,
@@ -57,6 +59,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 					{words.product}
 				</a>
 				<div class="top-tools">
+					<PaletteButton />
 					<NamespaceSwitcher />
 					<details
 						class="visitor"
@@ -98,6 +101,42 @@ export function Shell({ children }: { children: ComponentChildren }) {
 			</div>
 			<Toasts />
 		</div>
+	);
+}
+
+/** The button, and Control K or ⌘ K, open what finds everything. Its file comes when it is first wanted. */
+function PaletteButton() {
+	const [Palette, setPalette] = useState<typeof PaletteOf>();
+	const [isOpen, setOpen] = useState(false);
+	const open = async () => {
+		const { Palette: loaded } = await import("../palette/palette.tsx");
+		setPalette(() => loaded);
+		setOpen(true);
+	};
+	useEffect(() => {
+		const press = (event: KeyboardEvent) => {
+			if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey))
+				return;
+			// Within a dialog its question comes first.
+			if (document.querySelector("dialog[open]")) return;
+			event.preventDefault();
+			void open();
+		};
+		addEventListener("keydown", press);
+		return () => removeEventListener("keydown", press);
+	}, []);
+	return (
+		<>
+			<button type="button" class="button-small" onClick={() => void open()}>
+				{palette.open} <kbd>{palette.keys}</kbd>
+			</button>
+			{isOpen && Palette && (
+				<Palette
+					pages={visibleLinks().map(([path, title]) => ({ path, title }))}
+					onClose={() => setOpen(false)}
+				/>
+			)}
+		</>
 	);
 }
 
