@@ -35,9 +35,7 @@ import { ensurePki, type Pki } from "./servers/pki.ts";
 import {
 	installResources,
 	issueToken,
-	type Kubectl,
 	kubectlOf,
-	stateApiAddress,
 } from "./servers/resources.ts";
 import { s3 } from "./servers/s3.ts";
 import {
@@ -134,14 +132,26 @@ export async function prepareStack(
 	);
 	return {
 		start: async (startProgram, terminal, signal) => {
-			await Promise.all([
-				startInOrder(programs, kubectl, startProgram, terminal),
+			const installed = async () => {
+				for (const warehouse of warehouses)
+					await installSecret(kubectl, home.kube, warehouse);
+				return Promise.all([
+					issueToken(kubectl, "tidemill", tokenLifeMs),
+					issueToken(kubectl, "tidemill-console", consoleTokenLifeMs),
+				]);
+			};
+			const [[token, consoleToken]] = await Promise.all([
+				startInOrder(programs, startProgram, {
+					install: async () => {
+						terminal.update("resources", "applying");
+						const api = `127.0.0.1:${ports.api}`;
+						await installResources(kubectl, home.kube, api);
+						terminal.done("resources", "applied");
+					},
+					installed,
+				}),
 				...warehouses.map(({ program }) => startProgram(program)),
 			]);
-			const api = `127.0.0.1:${ports.api}`;
-			await stateApiAddress(kubectl, home.kube, api);
-			for (const warehouse of warehouses)
-				await installSecret(kubectl, home.kube, warehouse);
 			const variables = {
 				...environment({
 					home,
@@ -152,17 +162,15 @@ export async function prepareStack(
 				}),
 				...Object.assign({}, ...warehouses.map(({ variables }) => variables)),
 			};
-			const writeEnv = async () => {
-				const token = await issueToken(kubectl, "tidemill", tokenLifeMs);
+			const writeEnv = (token: string) => {
 				const withToken = { ...variables, TIDEMILL_API_TOKEN: token };
 				writeWhole(home.env, envFile(withToken, home.bin));
 			};
-			await writeEnv();
-			void keepRenewed(writeEnv, { lifeMs: tokenLifeMs, signal });
-			const code = await issueCode(
-				home.signInCodes,
-				await issueToken(kubectl, "tidemill-console", consoleTokenLifeMs),
-			);
+			writeEnv(token);
+			const renew = async () =>
+				writeEnv(await issueToken(kubectl, "tidemill", tokenLifeMs));
+			void keepRenewed(renew, { lifeMs: tokenLifeMs, signal });
+			const code = await issueCode(home.signInCodes, consoleToken);
 			return {
 				variables,
 				warehouses,
@@ -172,34 +180,40 @@ export async function prepareStack(
 	};
 }
 
-/** Each part starts as soon as the parts that it needs are ready. */
-async function startInOrder(
+/**
+ * Each part starts as soon as the parts that it needs are ready. Kubernetes' controllers, which none of them needs, come last: at
+ * their start they take as much of the machine as all roles together.
+ * @param cluster What to do with it: first of all, and beside the start of the roles.
+ */
+async function startInOrder<Installed>(
 	programs: Awaited<ReturnType<typeof describePrograms>>,
-	kubectl: Kubectl,
 	startProgram: (program: ChildProgram) => Promise<void>,
-	terminal: Terminal,
-): Promise<void> {
+	{
+		install,
+		installed,
+	}: { install(): Promise<void>; installed(): Promise<Installed> },
+): Promise<Installed> {
 	const messages = startProgram(programs.nats);
 	const objects = startProgram(programs.s3);
 	const apiserver = startProgram(programs.etcd).then(() =>
 		startProgram(programs.apiserver),
 	);
-	const cluster = apiserver.then(async () => {
-		terminal.update("resources", "applying");
-		await installResources(kubectl);
-		terminal.done("resources", "applied");
-	});
+	const cluster = apiserver.then(install);
 	const after = (needed: Promise<unknown>[], program: ChildProgram) =>
 		Promise.all(needed).then(() => startProgram(program));
-	await Promise.all([
-		after([apiserver], programs.controllerManager),
+	const roles = [
 		after([messages], programs.receive),
 		after([messages, objects], programs.archive),
 		after([messages, cluster], programs.operator),
 		after([cluster], programs.node),
 		after([messages, cluster], programs.api),
 		after([messages], programs.notify),
+	];
+	const [result] = await Promise.all([
+		cluster.then(installed),
+		after(roles, programs.controllerManager),
 	]);
+	return result;
 }
 
 async function describePrograms(

@@ -5,7 +5,7 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { allNamespaces } from "../crds/installation-claims.ts";
 import { annotation } from "../crds/labels.ts";
 import { KubeClient } from "../packages/kube/client/client.ts";
-import { loadKubeConfig } from "../packages/kube/client/kube-config.ts";
+import { ownAccess } from "../packages/kube/client/own-access.ts";
 import { ServerClock } from "../packages/kube/client/server-clock.ts";
 import { registerKubeMetrics } from "../packages/kube/metrics.ts";
 import type { ControllerLoop } from "../packages/kube/reconcile/controller.ts";
@@ -82,7 +82,7 @@ export async function main(): Promise<number> {
 	const env = new Settings();
 	const log = createLog("operator");
 	const settings = readOperatorSettings(env, log);
-	const kubeConfig = loadKubeConfig(env.optional("KUBECONFIG"));
+	const access = await ownAccess(env.optional("KUBECONFIG"));
 	const stop = stopSignal();
 	const tracing = await openTracing("operator", env, log);
 
@@ -90,7 +90,7 @@ export async function main(): Promise<number> {
 	const clock = new ServerClock();
 	const election = new LeaderElection(
 		// It asks every few seconds, whether it leads or not.
-		KubeClient.fromConfig(kubeConfig, { userAgent, onAnswer: clock.hear }),
+		KubeClient.at(access, { userAgent, onAnswer: clock.hear }),
 		{
 			namespace: settings.leaseNamespace,
 			name: settings.leaseName,
@@ -100,13 +100,13 @@ export async function main(): Promise<number> {
 		},
 		log,
 	);
-	const client = KubeClient.fromConfig(kubeConfig, {
+	const client = KubeClient.at(access, {
 		userAgent,
 		guard: () => election.assertHeld(),
 	});
 	const claims = new InstallationClaimer(
 		// A standby claims, too: it is to know what it would serve.
-		KubeClient.fromConfig(kubeConfig, { userAgent }),
+		KubeClient.at(access, { userAgent }),
 		{
 			lease: { namespace: settings.leaseNamespace, name: settings.leaseName },
 			deployment: settings.deployment,
@@ -119,7 +119,7 @@ export async function main(): Promise<number> {
 	);
 	const permissions = new NamespacePermissions(
 		// A standby asks, too.
-		KubeClient.fromConfig(kubeConfig, { userAgent }),
+		KubeClient.at(access, { userAgent }),
 		{
 			namespaces: settings.watchNamespaces,
 			role: settings.namespaceRole,

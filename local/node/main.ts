@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Registry } from "prom-client";
 import { KubeClient } from "../../packages/kube/client/client.ts";
-import { loadKubeConfig } from "../../packages/kube/client/kube-config.ts";
+import { ownAccess } from "../../packages/kube/client/own-access.ts";
 import { kinds, type Pod } from "../../packages/kube/kinds.ts";
 import { ControllerLoop } from "../../packages/kube/reconcile/controller.ts";
 import { KubeEventRecorder } from "../../packages/kube/reconcile/kube-events.ts";
@@ -36,14 +36,12 @@ export async function main(): Promise<number> {
 	const nodeName = settings.text("NODE_NAME");
 	const tidemill = settings.text("TIDEMILL_COMMAND", tidemillCommand());
 	const directories = nodeDirectories(settings.text("TIDEMILL_HOME"));
-	const clientOf = (setting: string) =>
-		KubeClient.fromConfig(loadKubeConfig(settings.text(setting)), {
+	const clientOf = async (setting: string) =>
+		KubeClient.at(await ownAccess(settings.text(setting)), {
 			userAgent: "tidemill-process-node",
 		});
-	const [client, schedulerClient] = [
-		clientOf("KUBECONFIG"),
-		clientOf("SCHEDULER_KUBECONFIG"),
-	];
+	const client = await clientOf("KUBECONFIG");
+	const schedulerClient = await clientOf("SCHEDULER_KUBECONFIG");
 	const podsOf = (which: KubeClient, node: string) =>
 		new Informer<Pod>(which, kinds.pod, {
 			fieldSelector: `spec.nodeName=${node}`,

@@ -1,13 +1,11 @@
 import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-	type CertificateSubject,
-	issueAuthority,
-	issueCertificate,
-	isUsable,
-	type KeyPair,
+import type {
+	CertificateSubject,
+	KeyPair,
 } from "../../operator/install/certificate.ts";
+import { isUsable } from "../../operator/install/usable-certificate.ts";
 
 /** A certificate and its private key, as PEM text and as files. */
 export interface KeyPairFiles extends KeyPair {
@@ -85,14 +83,24 @@ export async function ensurePki<More extends string = never>(
 	await mkdir(directory, { recursive: true, mode: 0o700 });
 	const pairs: Record<string, KeyPairFiles> = {};
 	for (const [name, subject] of Object.entries(authorities))
-		pairs[name] = await ensurePair(directory, name, nowMs, undefined, () =>
-			issueAuthority(subject, nowMs, authorityDays),
+		pairs[name] = await ensurePair(
+			directory,
+			name,
+			nowMs,
+			undefined,
+			async () =>
+				(await issuing()).issueAuthority(subject, nowMs, authorityDays),
 		);
 	const subjects: Record<string, ClusterSubject> = { ...certificates, ...more };
 	for (const [name, subject] of Object.entries(subjects)) {
 		const issuer = pairs[subject.issuer]!;
-		pairs[name] = await ensurePair(directory, name, nowMs, issuer, () =>
-			issueCertificate(subject, issuer, nowMs, certificateDays),
+		pairs[name] = await ensurePair(directory, name, nowMs, issuer, async () =>
+			(await issuing()).issueCertificate(
+				subject,
+				issuer,
+				nowMs,
+				certificateDays,
+			),
 		);
 	}
 	return {
@@ -100,6 +108,9 @@ export async function ensurePki<More extends string = never>(
 		serviceAccount: await ensureServiceAccountKey(directory),
 	};
 }
+
+/** Later starts need it seldom. */
+const issuing = () => import("../../operator/install/certificate.ts");
 
 async function ensurePair(
 	directory: string,
@@ -111,7 +122,7 @@ async function ensurePair(
 	const certFile = join(directory, `${name}.crt`);
 	const keyFile = join(directory, `${name}.key`);
 	const existing = await readPair(certFile, keyFile);
-	if (existing && (await isUsable(existing.cert, issuer, nowMs, renewalDays)))
+	if (existing && isUsable(existing.cert, issuer, nowMs, renewalDays))
 		return { ...existing, certFile, keyFile };
 	const { cert, key } = await issue();
 	await writeFile(keyFile, key, { mode: 0o600 });

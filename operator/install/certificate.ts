@@ -74,21 +74,6 @@ export function issueCertificate(
 	);
 }
 
-/** Whether a certificate is signed by this authority (which may be new) and is valid for so many days more. */
-export async function isUsable(
-	cert: string,
-	authority: KeyPair | undefined,
-	nowMs: number,
-	daysLeft: number,
-): Promise<boolean> {
-	const certificate = new X509Certificate(cert);
-	if (certificate.notAfter.getTime() - nowMs < daysLeft * dayMs) return false;
-	return (
-		authority === undefined ||
-		certificate.verify({ publicKey: new X509Certificate(authority.cert) })
-	);
-}
-
 async function issue(
 	sign: (keys: webcrypto.CryptoKeyPair) => Promise<X509Certificate>,
 ): Promise<KeyPair> {

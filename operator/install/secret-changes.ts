@@ -2,10 +2,10 @@ import { randomBytes, X509Certificate } from "node:crypto";
 import {
 	issueAuthority,
 	issueCertificate,
-	isUsable,
 	type KeyPair,
 } from "./certificate.ts";
 import { natsUsers } from "./nats-users.ts";
+import { isUsable } from "./usable-certificate.ts";
 
 /** Names of the Secrets that an installation needs from us; undefined where it brings its own. */
 export interface WantedSecrets {
@@ -106,7 +106,7 @@ async function tlsChanges(
 		});
 	const former = pairOf(existing.get(authorityName(name)));
 	const isFormerUsable =
-		former && (await isUsable(former.cert, undefined, nowMs, certificateDays));
+		former && isUsable(former.cert, undefined, nowMs, certificateDays);
 	const authority = isFormerUsable
 		? former
 		: await issueAuthority("CN=tidemill-nats", nowMs, authorityDays);
@@ -115,7 +115,7 @@ async function tlsChanges(
 	if (
 		found &&
 		namesAll(found.cert, hosts) &&
-		(await isUsable(found.cert, authority, nowMs, renewalDays))
+		isUsable(found.cert, authority, nowMs, renewalDays)
 	)
 		return changes;
 	const server = await issueCertificate(

@@ -23,6 +23,7 @@ import type {
 import { hasReason, KubeApiError, TransportError, unless } from "./errors.ts";
 import { withoutLongStrings } from "./long-strings.ts";
 import {
+	type ClusterAccess,
 	configAccess,
 	type KubeRequest,
 	parseJson,
@@ -62,7 +63,13 @@ export class KubeClient {
 		kubeConfig: KubeConfig,
 		options: KubeClientOptions = {},
 	): KubeClient {
-		const access = configAccess(kubeConfig);
+		return KubeClient.at(configAccess(kubeConfig), options);
+	}
+
+	static at(
+		access: ClusterAccess,
+		options: KubeClientOptions = {},
+	): KubeClient {
 		return new KubeClient(new Transport(access, options), options);
 	}
 

@@ -15,20 +15,38 @@ const podCaFile = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
  * credentials. Throws {@link SettingError}.
  */
 export function loadCluster(path: string | undefined): Cluster {
-	if (path === undefined) return podCluster();
+	const { cluster } = clusterAndUser(path);
+	return path === undefined ? cluster : usable(path, cluster);
+}
+
+/** The same with the user, as the file has it; and nobody has looked yet whether it is safe to send a token there. */
+export function clusterAndUser(path: string | undefined): {
+	cluster: Cluster;
+	user?: KubeconfigUser | undefined;
+} {
+	if (path === undefined) return { cluster: podCluster() };
 	const config = readKubeconfig(path);
-	const name = named(config.contexts, config["current-context"])?.context
-		?.cluster;
-	const cluster = named(config.clusters, name)?.cluster;
+	const context = named(config.contexts, config["current-context"])?.context;
+	const cluster = named(config.clusters, context?.cluster)?.cluster;
 	if (!URL.canParse(cluster?.server ?? ""))
 		throw kubeconfigErrors.noCluster(path, config["current-context"] ?? "");
-	return usable(path, clusterOf(cluster!, name!, dirname(path)));
+	return {
+		cluster: clusterOf(cluster!, context!.cluster!, dirname(path)),
+		user: named(config.users, context!.user)?.user,
+	};
+}
+
+/** Of a certificate; whatever else it may have. */
+interface KubeconfigUser {
+	"client-certificate-data"?: string;
+	"client-key-data"?: string;
 }
 
 /** The fields used of https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
 interface Kubeconfig {
 	"current-context"?: string;
-	contexts?: { name: string; context?: { cluster?: string } }[];
+	contexts?: { name: string; context?: { cluster?: string; user?: string } }[];
+	users?: { name: string; user?: KubeconfigUser }[];
 	clusters?: { name: string; cluster?: KubeconfigCluster }[];
 }
 

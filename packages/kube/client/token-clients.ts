@@ -7,7 +7,7 @@ import type { Cluster } from "@kubernetes/client-node";
 import { KubeClient } from "./client.ts";
 import type { KubeClientOptions } from "./client-options.ts";
 import type { ClusterAccess } from "./transport.ts";
-import { http, https, keepAlive, Transport } from "./transport.ts";
+import { http, https, keepAlive } from "./transport.ts";
 
 /**
  * Clients of one apiserver that act with a caller's bearer token and nothing else. They share kept connections: the token
@@ -30,13 +30,15 @@ export function tokenClients(
 				};
 			},
 		};
-		return new KubeClient(new Transport(access, options), options);
+		return KubeClient.at(access, options);
 	};
 }
 
-function agentFor(
+/** @param pair What the client shows of itself, as PEM. */
+export function agentFor(
 	{ caFile, caData, skipTLSVerify, tlsServerName, proxyUrl }: Cluster,
 	{ protocol }: URL,
+	pair?: { cert: Buffer; key: Buffer },
 ): Agent {
 	const proxyEnv = { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
 	const options = { ...keepAlive, ...(proxyUrl && { proxyEnv }) };
@@ -47,7 +49,10 @@ function agentFor(
 		...(tlsServerName && { servername: tlsServerName }),
 		// Parsed once: an agent puts the text of a `ca` into the key of its connection pool with every request.
 		...(caData && {
-			secureContext: createSecureContext({ ca: Buffer.from(caData, "base64") }),
+			secureContext: createSecureContext({
+				ca: Buffer.from(caData, "base64"),
+				...pair,
+			}),
 		}),
 	});
 	if (caFile) rereadAuthority(agent, caFile);
