@@ -11,6 +11,7 @@ const refused = `${folder}/refused-rows.all.test.ts`;
 const untouched = `${folder}/postgres-untouched.all.test.ts`;
 const reload = `${folder}/postgres-reload.all.test.ts`;
 const kept = `${folder}/postgres-kept.all.test.ts`;
+const owners = `${folder}/postgres-owners.all.test.ts`;
 const people = `${folder}/postgres-people.all.test.ts`;
 const erased = `${folder}/warehouses/erased-cases.ts`;
 const blank =
@@ -113,6 +114,15 @@ const rows: Record<string, Record<string, Tests>> = {
 				"an Erase goes on beside a publication, row security, an identity column and who reads, and gives partitions first what they lack",
 			],
 		],
+		"A partition of another role, such as pg_partman's, or a sequence of a default":
+			[
+				[
+					owners,
+					"a Run that changes a partition of another role is refused before anything changes, with what to grant; one of other days goes on",
+					"an Erase reaches the rows of a partition that another role owns, and says what to grant of one that is detached",
+					"a Run is refused where another role owns %s, and goes on by what the message says",
+				],
+			],
 		"Partitions of a day's partition": [
 			[
 				untouched,

@@ -168,7 +168,7 @@ export interface RowAccess {
 		removesLeft?: boolean;
 	}): Promise<MarkedTable[]>;
 	/**
-	 * Throws {@link JobFailure} if the warehouse hides rows of a table from the Job. Absent where each statement fails then, or none is
+	 * Throws {@link JobFailure} if the warehouse hides rows of a table from the Job, or lets it change none. Absent where each statement fails then, or none is
 	 * ever hidden.
 	 */
 	requireAllSeen?(table: MarkedTable): Promise<void>;

@@ -54,11 +54,12 @@ export async function findTable(
 		key: string | null;
 		fallback: string | null;
 		isHidden: boolean;
+		isReadable: boolean;
 	}>(
 		`SELECT c.oid::text AS oid, c.relkind::text AS kind, obj_description(c.oid, 'pg_class') AS comment,
 			CASE WHEN c.relkind = 'p' THEN pg_get_partkeydef(c.oid) END AS key,
 			(SELECT d.relname::text FROM pg_partitioned_table t JOIN pg_class d ON d.oid = t.partdefid WHERE t.partrelid = c.oid) AS fallback,
-			row_security_active(c.oid) AS "isHidden"
+			row_security_active(c.oid) AS "isHidden", has_table_privilege(c.oid, 'SELECT') AS "isReadable"
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2`,
 		[schema, name],
 	);
@@ -70,7 +71,7 @@ export async function findTable(
 	);
 	const otherKind = kinds[found.kind];
 	const rows =
-		otherKind === undefined
+		otherKind === undefined && found.isReadable
 			? await transaction.rows(`SELECT 1 FROM ${nameOf(schema, name)} LIMIT 1`)
 			: [];
 	const otherPartitions =
@@ -89,7 +90,11 @@ export async function findTable(
 		...(otherPartitions && { otherPartitions }),
 		comment: readComment(found.comment ?? ""),
 		// Row security may hide what it has.
-		isEmpty: otherKind === undefined && !found.isHidden && rows.length === 0,
+		isEmpty:
+			otherKind === undefined &&
+			found.isReadable &&
+			!found.isHidden &&
+			rows.length === 0,
 		otherKind,
 		partitionKey: found.key ?? undefined,
 		defaultPartition: found.fallback ?? undefined,

@@ -42,6 +42,7 @@ import {
 	tidyRecord,
 } from "./record.ts";
 import { replaceRows, vacuum, type WantedRows } from "./replaced-rows.ts";
+import { requireRights } from "./rights.ts";
 import {
 	lock,
 	lockAlone,
@@ -82,6 +83,15 @@ export class PostgresLoad implements TableLoad<Planned, Transaction> {
 		const { name } = this.#work.input.table;
 		const existing = await findTable(transaction, this.#schema, name, true);
 		const plan = planPostgres(this.#work.input, this.#work.manifest, existing);
+		const changed = this.#work.days.filter(isChanged);
+		const dates =
+			plan.publish === "Days" ? changed.map(({ date }) => date) : [];
+		if (existing)
+			await requireRights(
+				transaction,
+				{ oid: existing.oid, dates },
+				nameOf(this.#schema, recordTable),
+			);
 		const view = await PostgresView.find(
 			transaction,
 			this.#schema,

@@ -32,6 +32,7 @@ import { PostgresView } from "./latest-view.ts";
 import { guardPartition, tellHolders } from "./partition-guards.ts";
 import { planPostgres, postgresTables, wantedColumns } from "./plan.ts";
 import { heldDate, recordedLoads, recordTable } from "./record.ts";
+import { requireErasable, requireRights } from "./rights.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
 import { changeRows, countAll } from "./touched-rows.ts";
@@ -69,6 +70,11 @@ class PostgresWarehouse implements Warehouse {
 					manifest,
 					existing,
 					async ({ oid }, record, dates) => {
+						await requireRights(
+							transaction,
+							{ oid, dates, rights: ["SELECT"] },
+							nameOf(schema, recordTable),
+						);
 						const about = { schema, table: name, record };
 						const loads = await recordedLoads(transaction, about, dates);
 						return async (date, isOld) =>
@@ -91,6 +97,8 @@ class PostgresWarehouse implements Warehouse {
 		return this.#inTransaction([name], async (transaction) => {
 			const existing = await findTable(transaction, schema, name, true);
 			const plan = planPostgres(input, manifest, existing);
+			if (existing)
+				await requireRights(transaction, existing, nameOf(schema, recordTable));
 			if (!existing || plan.publish !== "Swap") return;
 			const view = await PostgresView.find(
 				transaction,
@@ -159,6 +167,10 @@ class PostgresWarehouse implements Warehouse {
 							ownerOf(mark, input, manifest) === "Ours",
 					);
 				}),
+			requireAllSeen: ({ name }) =>
+				this.#inTransaction([name], (transaction) =>
+					requireErasable(transaction, nameOf(schema, name)),
+				),
 			count: (table, condition) =>
 				this.#inTransaction([table], (transaction) =>
 					countAll(transaction, nameOf(schema, table), condition),
