@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { attackTests } from "./attack-tests.ts";
 import { credentialAddresses } from "./credential-addresses.ts";
 import { type Proof, tableOf, type Words } from "./page.ts";
 import { stolen } from "./stolen-credentials.ts";
@@ -19,7 +20,10 @@ function missing(proofs: readonly Proof[]): unknown[] {
 		if (typeof proof !== "string") return false;
 		const [file, title] = proof.split(/ > (.*)/s) as [string, string];
 		const path = join(root, file);
-		return !existsSync(path) || !readFileSync(path, "utf8").includes(title);
+		if (!existsSync(path)) return true;
+		const text = readFileSync(path, "utf8");
+		const titled = [`"${title}"`, `\`${title}\``, `function ${title}(`];
+		return !titled.some((written) => text.includes(written));
 	});
 }
 
@@ -78,11 +82,31 @@ test.each(credentials)(
 	},
 );
 
-test("each attack that was tried says what happened, and has a test", () => {
-	const attacks = [...tableOf("Attack")];
+const attacks = [...tableOf("Attack")];
+
+test("each attack that was tried says what happened, and is one of the list", () => {
 	expect(attacks.length).toBeGreaterThan(100);
-	for (const [attack, { "Held: what happens": held = "", Test }] of attacks) {
+	for (const [attack, { "Held: what happens": held = "" }] of attacks)
 		expect(held, attack).not.toBe("");
-		expect(Test, attack).toMatch(/\]\((\.\.\/)+[\w./-]+\.ts\)/);
-	}
+	const begun = attacks.map(([attack]) =>
+		attackTests.filter(([begins]) => attack.startsWith(begins)),
+	);
+	expect(begun.map((found) => found.map(([begins]) => begins))).toEqual(
+		attackTests.map(([begins]) => [begins]),
+	);
 });
+
+test.each(attackTests)(
+	"%s: the page links the files of these tests, and they are there",
+	(begins, proofs) => {
+		const [, { Test = "" } = {}] =
+			attacks.find(([attack]) => attack.startsWith(begins)) ?? [];
+		const linked = Array.from(
+			Test.matchAll(/\]\((?:\.\.\/)+([\w./-]+\.ts)\)/g),
+			([, file]) => file,
+		);
+		const files = proofs.map((proof) => String(proof).split(" > ")[0]);
+		expect([...new Set(files)].sort()).toEqual(linked.sort());
+		expect(missing(proofs)).toEqual([]);
+	},
+);

@@ -71,7 +71,8 @@ export const postgresErrors = {
 		"Grant the user what docs/postgres.md lists: CONNECT on the database, and USAGE and CREATE on the schema.",
 	),
 	NotOwner: permanent(
-		"The table is unchanged. Run what the message says, as the owner or as an administrator. A role that makes partitions, such as pg_partman's, can grant these rights to what it makes later by ALTER DEFAULT PRIVILEGES. Then start a new Run.",
+		"The table is unchanged. Execute what the message says, then start a new Run. A role that makes partitions, such as pg_partman's, can give these rights to later ones by ALTER DEFAULT PRIVILEGES.",
+		"Execute what the message says.",
 	),
 	RowsHidden: permanent(
 		"An Erase must see all rows, and row security may hide some. Make the Destination's user the owner of the table and set its NO FORCE ROW LEVEL SECURITY, or give the user BYPASSRLS. Then start a new Run.",
