@@ -48,6 +48,8 @@ import {
 } from "./http/idempotency-key.ts";
 import { schemaOf, validatorOf } from "./http/query.ts";
 import type { RequestMetrics } from "./http/request-metrics.ts";
+import { watchedKinds } from "./resources/changes.ts";
+import { NewestIndex } from "./resources/newest-index.ts";
 import { SharedWatches } from "./resources/shared-watch.ts";
 
 export interface ApiOptions {
@@ -115,7 +117,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.decorate("receive", options.receive);
 	api.decorate("clientFor", options.clientFor);
 	api.decorate("apiLog", options.log);
-	api.decorate("sharedWatches", new SharedWatches(options.log));
+	const watches = new SharedWatches(options.log);
+	api.decorate("sharedWatches", watches);
+	api.decorate("newestIndex", new NewestIndex(watches, watchedKinds));
 	for (const name of ["client", "account", "settleWithinMs", "whenGone"])
 		api.decorateRequest(name);
 	api.decorateRequest("idempotency", undefined);

@@ -34,7 +34,7 @@ const takeWithinMs = 30_000;
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 /** By plural. */
-const watchedKinds = new Map<string, WatchedKind & { first?: number }>([
+export const watchedKinds = new Map<string, WatchedKind & { first?: number }>([
 	...apiResources.map(
 		({ kind }) =>
 			[
@@ -51,6 +51,7 @@ const watchedKinds = new Map<string, WatchedKind & { first?: number }>([
 		{
 			kind: runKind,
 			view: (object: object) => runView(object as Run),
+			fields: ["spec.pipelineRef.name", "status.phase", "status.trigger"],
 			first: mostAtFirst,
 		},
 	],

@@ -1,19 +1,29 @@
+import { once } from "node:events";
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import type {
 	KubeClient,
 	ListOptions,
+	WatchOptions,
 } from "../../packages/kube/client/client.ts";
-import { newestFirst } from "./page.ts";
+import { runFilters } from "../runs/runs.ts";
+import { watchedKinds } from "./changes.ts";
+import { NewestIndex } from "./newest-index.ts";
+import { newestFirst, selectorsOf } from "./page.ts";
+import { SharedWatches } from "./shared-watch.ts";
 
 /** Runs by name: run-000 is the newest. */
-function runs(count: number, textLength = 0) {
+function runs(count: number, textLength = 0, mayWatch = true) {
 	const items = Array.from({ length: count }, (_, index) => ({
 		metadata: {
 			name: `run-${String(index).padStart(4, "0")}`,
 			creationTimestamp: new Date(1e12 - index * 60_000).toISOString(),
 		},
-		...(textLength > 0 && { spec: { text: "x".repeat(textLength) } }),
+		spec: {
+			pipelineRef: { name: index % 2 ? "odd" : "even" },
+			...(textLength > 0 && { text: "x".repeat(textLength) }),
+		},
 	})).toSorted(() => -1);
 	const limits: (number | undefined)[] = [];
 	const starts: number[] = [];
@@ -26,22 +36,39 @@ function runs(count: number, textLength = 0) {
 			const end = start + limit!;
 			return {
 				items: items.slice(start, end),
-				metadata:
-					end < count
-						? { continue: String(end), remainingItemCount: count - end }
-						: {},
+				metadata: {
+					resourceVersion: "1",
+					...(end < count && {
+						continue: String(end),
+						remainingItemCount: count - end,
+					}),
+				},
 			};
 		},
+		async *watch(_: unknown, { signal }: WatchOptions) {
+			if (!mayWatch) throw new Error("forbidden");
+			yield {
+				type: "BOOKMARK",
+				object: { metadata: { resourceVersion: "1" } },
+			};
+			await once(signal!, "abort");
+		},
 	} as unknown as KubeClient;
+	const index = new NewestIndex(
+		new SharedWatches(pino({ level: "silent" })),
+		watchedKinds,
+	);
 	const list = async (query: Record<string, string>, signal?: AbortSignal) => {
 		const listed = {
 			...{ client, kind: runKind, namespace: "shop" },
 			...(signal && { whenGone: () => signal }),
+			selectors: selectorsOf(runFilters, query),
 		};
 		const { items, ...rest } = await newestFirst<Run>(
 			listed,
 			query,
 			({ metadata, spec }) => ({ ...metadata, ...spec }),
+			index,
 		);
 		return {
 			...rest,
@@ -49,7 +76,7 @@ function runs(count: number, textLength = 0) {
 			names: items.map((item) => (item as { name: string }).name),
 		};
 	};
-	return { items, list, limits, starts };
+	return { items, list, limits, starts, client };
 }
 
 test("a list is newest first, over all of its pages", async () => {
@@ -70,6 +97,7 @@ test("what is created meanwhile moves nothing between pages", async () => {
 	const first = await list({ limit: "2" });
 	items.push({
 		metadata: { name: "later", creationTimestamp: "2099-01-01T00:00:00Z" },
+		spec: { pipelineRef: { name: "even" } },
 	});
 	const second = await list({ limit: "5", cursor: first.cursor! });
 	expect([...first.names, ...second.names]).toEqual([
@@ -89,32 +117,51 @@ test("a short list costs one small page, and a longer one is read once more", as
 	expect(long.limits).toEqual([100, 1_000]);
 });
 
-test("beyond 1,000 the list has the order of the apiserver, whose cursors go on", async () => {
-	const { items, list } = runs(1_001);
-	const first = await list({ limit: "2" });
-	expect(first).toMatchObject({
-		names: items.slice(0, 2).map(({ metadata }) => metadata.name),
-		cursor: "2",
-		total: 1_001,
-	});
-	const { names } = await list({ limit: "2", cursor: "2" });
-	expect(names).toEqual(items.slice(2, 4).map(({ metadata }) => metadata.name));
-});
-
-test("thousands cost no more than the page that is asked for, since the apiserver says how many are left", async () => {
+test("a list beyond 1,000 is newest first, over all of its pages, and only the first page reads all", async () => {
 	const { items, list, limits } = runs(3_000);
-	const { names } = await list({});
-	expect(names).toEqual(
-		items.slice(0, 100).map(({ metadata }) => metadata.name),
-	);
-	expect(limits).toEqual([100]);
+	const names: string[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const found = await list({ limit: "700", ...(cursor && { cursor }) });
+		expect(found.total).toBe(3_000);
+		names.push(...found.names);
+		({ cursor } = found);
+		if (cursor === undefined) break;
+	}
+	expect(names).toEqual(items.map(({ metadata }) => metadata.name).sort());
+	const read = limits.reduce<number>((sum, limit) => sum + limit!, 0);
+	expect(read).toBeLessThanOrEqual(100 + 3_500 + 5);
 });
 
-test("a list that has grown beyond 1,000 between two pages begins again", async () => {
-	const { list } = runs(1_001);
-	await expect(list({ cursor: "newest:MjA" })).rejects.toMatchObject({
-		code: "CursorExpired",
+test("of a long list one Pipeline and one time come newest first, too", async () => {
+	const { items, list } = runs(3_000);
+	await list({});
+	const odd = items
+		.filter(({ spec }) => spec.pipelineRef.name === "odd")
+		.map(({ metadata }) => metadata)
+		.sort((a, b) => (a.name < b.name ? -1 : 1));
+	const found = await list({ pipeline: "odd", limit: "3" });
+	expect(found).toMatchObject({
+		names: odd.slice(0, 3).map(({ name }) => name),
+		total: 1_500,
 	});
+	const [to, from] = [odd[10]!, odd[12]!].map((one) => one.creationTimestamp);
+	expect((await list({ pipeline: "odd", from: from!, to: to! })).names).toEqual(
+		odd.slice(10, 13).map(({ name }) => name),
+	);
+});
+
+test("who may list and not watch gets the same, by reading all", async () => {
+	const { list } = runs(3_000, 0, false);
+	expect((await list({ limit: "2" })).names).toEqual(["run-0000", "run-0001"]);
+});
+
+test("who may not list gets nothing of what others have been sent", async () => {
+	const { list, client } = runs(3_000);
+	await list({});
+	client.list = async () => {
+		throw new Error("Forbidden");
+	};
+	await expect(list({})).rejects.toThrow("Forbidden");
 });
 
 test("a time has its objects newest first, over all pages, however many there are", async () => {
@@ -160,7 +207,7 @@ const always = { from: "2000-01-01", limit: "1000" };
 
 test("objects of a time that are too large for one page come in several, and one alone comes whole", async () => {
 	const { items, list } = runs(40, 1_500_000);
-	items[12]!.spec = { text: "x".repeat(20_000_000) };
+	items[12]!.spec.text = "x".repeat(20_000_000);
 	const names: string[] = [];
 	for (let cursor: string | undefined; ; ) {
 		const found = await list({ ...always, ...(cursor && { cursor }) });

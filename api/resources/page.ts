@@ -10,8 +10,9 @@ import {
 	type ResourceKind,
 } from "../../packages/kube/resource.ts";
 import type { ApiRequest } from "../http/endpoint.ts";
-import { invalidParameter, RequestError, unavailable } from "../http/errors.ts";
+import { invalidParameter, unavailable } from "../http/errors.ts";
 import { instantOf, isDnsLabel } from "../http/query.ts";
+import type { NewestIndex } from "./newest-index.ts";
 
 export const maxPageSize = 1_000;
 export const defaultPageSize = 100;
@@ -191,38 +192,41 @@ function requireValue(
 	throw invalidParameter(name, problem, value);
 }
 
-/** More objects come in the order of their names: the apiserver has no other, and sorting needs all of them. */
+/** More are not read and sorted for each page: an index has their order. */
 const newestBound = maxPageSize;
 /** Those that read all hold up to {@link maxPageLength} each for as long as that takes. */
 const scans = new FairLimit({ atOnce: 4, atOncePerOwner: 2 });
 
-/**
- * One page of a list, newest first if there are at most {@link newestBound} objects, or if `from` or `to` limit when they were
- * created.
- */
+/** One page of a list, newest first. @param index Of lists that are too long to read for each page. */
 export async function newestFirst<T extends KubeObject>(
 	listed: Listed<T>,
 	query: ApiRequest["query"],
 	view: (object: T) => object,
+	index: NewestIndex,
 ): Promise<Page<object>> {
 	const size = sizeOf(query.limit);
 	const after = ageIn(query.cursor);
-	if (query.from !== undefined || query.to !== undefined)
-		return scans.run(listed.namespace, () =>
+	const isOfTime = query.from !== undefined || query.to !== undefined;
+	const scan = () =>
+		scans.run(listed.namespace, () =>
 			newestWithin(listed, query, size, after, view),
 		);
+	// Nobody but the apiserver selects by labels.
+	const ofIndex = async () =>
+		query[labelSelector] === undefined
+			? indexed(listed, query, { size, after }, index)
+			: undefined;
+	if (
+		(index.count(listed as unknown as Listed<KubeObject>) ?? 0) > newestBound
+	) {
+		const found = await ofIndex();
+		if (found) return found;
+	}
+	if (isOfTime) return scan();
 	if (query.cursor !== undefined && after === undefined)
 		return page(listed, query, view);
-	const { all, first } = await readAll(listed);
-	if (!all && after === undefined) {
-		if (size !== defaultPageSize) return page(listed, query, view);
-		return { ...first, items: first.items.map(view) };
-	}
-	if (!all)
-		throw new RequestError(
-			"CursorExpired",
-			`There are more than ${newestBound} now, so they come by name. List again without the cursor.`,
-		);
+	const all = await readAll(listed);
+	if (!all) return (await ofIndex()) ?? scan();
 	const sorted = all.sort((a, b) => (ageOf(a) < ageOf(b) ? 1 : -1));
 	const left = sorted.filter(
 		(one) => after === undefined || ageOf(one) < after,
@@ -235,27 +239,61 @@ export async function newestFirst<T extends KubeObject>(
 	};
 }
 
+function anyKind<T extends KubeObject>(listed: Listed<T>) {
+	return listed as unknown as Listed<KubeObject>;
+}
+
+async function indexed<T extends KubeObject>(
+	listed: Listed<T>,
+	{ from, to, cursor }: ApiRequest["query"],
+	{ size, after }: { size: number; after: string | undefined },
+	index: NewestIndex,
+): Promise<Page<object> | undefined> {
+	if (cursor !== undefined && after === undefined) return undefined;
+	const found = await index.page(anyKind(listed), {
+		fields: Object.fromEntries(
+			(listed.selectors?.fieldSelector ?? "")
+				.split(",")
+				.filter(Boolean)
+				.map((one) => one.split("=") as [string, string]),
+		),
+		isWithin: within(from, to),
+		...{ after, size, maxLength: maxPageLength },
+	});
+	if (!found) return undefined;
+	const { last, ...rest } = found;
+	return { ...rest, ...(last !== undefined && { cursor: cursorAfter(last) }) };
+}
+
+/** Whether an instant is of the time. Throws a 400 for what is none. */
+function within(
+	from = "0001-01-01",
+	to = "9999-12-31",
+): (instant: string) => boolean {
+	const [first, last] = [instantOf("from", from), instantOf("to", to)];
+	return (instant) => first <= instant && instant <= last;
+}
+
 /** Reads all, since the apiserver selects no time, and holds no more than what it answers and the page that it is at. */
 async function newestWithin<T extends KubeObject>(
 	listed: Listed<T>,
-	{ from = "0001-01-01", to = "9999-12-31", cursor }: ApiRequest["query"],
+	{ from, to, cursor }: ApiRequest["query"],
 	size: number,
 	after: string | undefined,
 	view: (object: T) => object,
 ): Promise<Page<object>> {
 	if (cursor !== undefined && after === undefined)
 		throw refusedBy(undefined, cursor);
-	const [first, last] = [instantOf("from", from), instantOf("to", to)];
+	const isWithin = within(from, to);
 	let found: Seen[] = [];
 	let isCut = false;
 	let total = 0;
 	for await (const items of readPages(listed)) {
-		const within = items.filter(({ metadata: { creationTimestamp } }) => {
-			const created = new Date(creationTimestamp!).toISOString();
-			return first <= created && created <= last;
-		});
-		total += within.length;
-		const seen = within
+		const ofTime = items.filter(({ metadata: { creationTimestamp } }) =>
+			isWithin(new Date(creationTimestamp!).toISOString()),
+		);
+		total += ofTime.length;
+		const seen = ofTime
 			.filter((one) => after === undefined || ageOf(one) < after)
 			.map((one) => seenOf(one, view));
 		const sorted = [...found, ...seen].sort((a, b) => (a.age < b.age ? 1 : -1));
@@ -295,15 +333,15 @@ function countOfPage(seen: readonly Seen[]): number {
 	return beyond < 0 ? seen.length : Math.max(1, beyond);
 }
 
-/** All, unless there are too many to sort, and the first page. Most lists are short, and then need no turn among the large ones. */
+/** All, unless there are too many to sort. Most lists are short, and then need no turn among the large ones. */
 async function readAll<T extends KubeObject>(
 	listed: Listed<T>,
-): Promise<{ all: T[] | undefined; first: Page<T> }> {
+): Promise<T[] | undefined> {
 	const first = await readPage(listed, defaultPageSize);
-	if (first.cursor === undefined) return { all: first.items, first };
-	if ((first.total ?? 0) > newestBound) return { all: undefined, first };
+	if (first.cursor === undefined) return first.items;
+	if ((first.total ?? 0) > newestBound) return undefined;
 	const { items, cursor } = await readPage(listed, newestBound);
-	return { all: cursor === undefined ? items : undefined, first };
+	return cursor === undefined ? items : undefined;
 }
 
 /** The apiserver's cursors are base64, without a colon. */

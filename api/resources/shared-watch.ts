@@ -23,6 +23,21 @@ declare module "fastify" {
 export interface WatchedKind {
 	kind: ResourceKind<KubeObject>;
 	view: (object: KubeObject) => object;
+	/** Paths of fields by which lists choose. */
+	fields?: readonly string[];
+}
+
+/** What is known of an object without its text. */
+export interface NamedObject {
+	name: string;
+	/** By `ageOf`. */
+	age: string;
+	/** RFC 3339. */
+	created: string;
+	/** Of the text, about. */
+	length: number;
+	/** The values of {@link WatchedKind.fields}. */
+	fields: Record<string, string>;
 }
 
 /** Who sees what a watch sees. Whoever joins has been found to have the right to list and watch the kind in the namespace. */
@@ -48,6 +63,10 @@ export interface SharedView {
 	lengthOf(name: string): number;
 	/** Names, the newest object first. */
 	names(): string[];
+	/** The newest first. */
+	newest(): readonly NamedObject[];
+	/** Undefined until all have been listed. */
+	count(): number | undefined;
 	leave(): void;
 }
 
@@ -84,7 +103,9 @@ export class SharedWatches {
 			listed: watch.listed,
 			get: (name) => watch.get(name, visitor.client),
 			lengthOf: (name) => watch.lengthOf(name),
-			names: () => watch.names(),
+			names: () => watch.newest().map(({ name }) => name),
+			newest: () => watch.newest(),
+			count: () => watch.count(),
 			leave: () => {
 				watch.leave(visitor);
 				if (watch.isOver && this.#watches.get(key) === watch)
@@ -98,6 +119,7 @@ export class SharedWatches {
 interface ShownObject extends KubeObject {
 	digest: string;
 	length: number;
+	fields: Record<string, string>;
 }
 
 /**
@@ -118,6 +140,9 @@ class SharedWatch implements WatchSink<ShownObject> {
 	/** In the order in which they came. */
 	readonly #visitors = new Set<Visitor>();
 	#held: { by: Visitor; stop: AbortController } | undefined;
+	/** Sorted once for all who ask, until something comes or goes. */
+	#newest: readonly NamedObject[] | undefined;
+	#isListed = false;
 	/** Of what it holds. */
 	#version: string | undefined;
 
@@ -133,7 +158,10 @@ class SharedWatch implements WatchSink<ShownObject> {
 		this.#log = log;
 		const { promise, resolve } = Promise.withResolvers<void>();
 		this.listed = promise;
-		this.#setListed = resolve;
+		this.#setListed = () => {
+			this.#isListed = true;
+			resolve();
+		};
 	}
 
 	get isOver(): boolean {
@@ -175,10 +203,21 @@ class SharedWatch implements WatchSink<ShownObject> {
 		return this.#objects.get(name)?.length ?? 0;
 	}
 
-	names(): string[] {
-		return [...this.#objects.values()]
-			.sort((a, b) => (ageOf(a) < ageOf(b) ? 1 : -1))
-			.map(({ metadata }) => metadata.name);
+	count(): number | undefined {
+		return this.#isListed ? this.#objects.size : undefined;
+	}
+
+	newest(): readonly NamedObject[] {
+		this.#newest ??= [...this.#objects.values()]
+			.map((object) => ({
+				name: object.metadata.name,
+				age: ageOf(object),
+				created: new Date(object.metadata.creationTimestamp ?? 0).toISOString(),
+				length: object.length,
+				fields: object.fields,
+			}))
+			.sort((a, b) => (a.age < b.age ? 1 : -1));
+		return this.#newest;
 	}
 
 	kept(object: ShownObject): ShownObject {
@@ -190,6 +229,12 @@ class SharedWatch implements WatchSink<ShownObject> {
 			metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
 			digest: hash("sha256", text),
 			length: text.length,
+			fields: Object.fromEntries(
+				(this.#watched.fields ?? []).map((field) => [
+					field,
+					valueAt(object, field),
+				]),
+			),
 		} as ShownObject;
 	}
 
@@ -207,11 +252,13 @@ class SharedWatch implements WatchSink<ShownObject> {
 		const { name } = object.metadata;
 		if (this.#objects.get(name)?.digest === object.digest) return;
 		this.#objects.set(name, object);
+		this.#newest = undefined;
 		this.#notify(name);
 	}
 
 	remove({ metadata: { name } }: KubeObject): void {
 		this.#holdText(name, undefined);
+		this.#newest = undefined;
 		if (this.#objects.delete(name)) this.#notify(name);
 	}
 
@@ -254,4 +301,15 @@ class SharedWatch implements WatchSink<ShownObject> {
 			this.#version,
 		);
 	}
+}
+
+/** As the apiserver selects: what isn't there is empty. */
+function valueAt(object: object, field: string): string {
+	const found = field
+		.split(".")
+		.reduce<unknown>(
+			(value, name) => (value as Record<string, unknown> | undefined)?.[name],
+			object,
+		);
+	return found === undefined ? "" : String(found);
 }

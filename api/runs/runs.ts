@@ -94,10 +94,11 @@ export const listRuns: Handler = ({
 	account: namespace,
 	query,
 	whenGone,
+	server,
 }) => {
 	const selectors = selectorsOf(runFilters, query);
 	const runs = { client, kind: runKind, namespace, selectors, whenGone };
-	return newestFirst<Run>(runs, query, runView);
+	return newestFirst<Run>(runs, query, runView, server.newestIndex);
 };
 
 /** `POST /v1/runs/{name}/cancel`: 202 and the Run, which stops soon. 409 if it has ended in another way. */
