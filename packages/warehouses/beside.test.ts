@@ -256,6 +256,12 @@ const rows: Record<string, Record<string, Tests>> = {
 				"a column of a person's is NULL in the rows that come, and an Erase blanks it",
 			],
 		],
+		"A view, also one on `<table>_latest`": [
+			[
+				`${folder}/warehouses/latest-view-cases.ts`,
+				"a view that people built on the view of latest rows ends no Run: new columns come beside its own, and where it holds the view, the Run says so",
+			],
+		],
 		"An expiration": [
 			[
 				`${folder}/bigquery-tables.all.test.ts`,

@@ -86,3 +86,17 @@ test.each<[string, Partial<ManifestErasure>]>([
 		expect(await rows("SELECT count(*)::INT FROM shop.orders")).toEqual([[3]]);
 	},
 );
+
+test.each(["invalidQuery", "invalid"])(
+	"an Erase whose statement BigQuery refuses (%s) tells no word of its message, which may quote what is erased",
+	async (reason) => {
+		const { double, erasing, load, rows } = await sceneOf();
+		double.jobs.failNext(reason, "Bad value: MARKED-7f3a at [1:40]");
+		const { result, log } = await load(erasing({ eventIDs: [`${first}-a-1`] }));
+		expect(result).toMatchObject({
+			error: { message: expect.stringContaining(`(${reason})`) },
+		});
+		expect(JSON.stringify(result) + log).not.toContain("MARKED");
+		expect(await rows("SELECT count(*)::INT FROM shop.orders")).toEqual([[4]]);
+	},
+);
