@@ -115,7 +115,8 @@ function apply(
 		"apply",
 		"--server-side",
 		"--force-conflicts",
-		// For it, kubectl has the apiserver describe every group, which takes a second of CPU. Tests validate these files.
+		// To validate, kubectl has the apiserver describe every group, which takes a second of CPU. A server-side apply refuses fields
+		// that a kind lacks by itself.
 		"--validate=false",
 		"--field-manager=tidemill-local",
 		...options,

@@ -68,17 +68,6 @@ test("the API token is short-lived, starts Runs and changes nothing else, and is
 		).toBe(`${answer}\n`);
 });
 
-test("each file that a start applies is valid to the letter", async () => {
-	for (const folder of [
-		"local/servers",
-		"charts/tidemill/files/rbac",
-		"charts/tidemill/files/crds",
-	])
-		await shell(
-			`kubectl apply --server-side --force-conflicts --dry-run=server --validate=strict --filename="${join(project, folder)}"`,
-		);
-});
-
 /** How each port answers somebody without credentials. */
 const strangers: Record<string, (port: number) => Promise<unknown>> = {
 	apiserver: async (port) =>
