@@ -21,6 +21,7 @@ import {
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import { checkObjects, downloadObjects, filesOf } from "../job/download.ts";
 import type { JobContext } from "../job/process.ts";
+import { requireNoneLost, type UnrecordedDate } from "./lost-rows.ts";
 import { carryOutSteps } from "./steps/carry-out.ts";
 
 /**
@@ -32,6 +33,8 @@ export class DownloadedDays implements DayFiles {
 	readonly directory: string;
 	readonly #context: JobContext;
 	readonly #unheld: (session: Session) => Promise<UnheldValues[]>;
+	/** Dates whose rows are compared with the day's objects as they arrive. */
+	unrecorded: Promise<readonly UnrecordedDate[]> = Promise.resolve([]);
 	/** By the days' objects. */
 	readonly #unfit = new Map<DayObject[], UnfitRows>();
 	#session: Promise<Session> | undefined;
@@ -150,6 +153,7 @@ export class DownloadedDays implements DayFiles {
 	async #check(day: LoadDay): Promise<LoadDay> {
 		const session = await this.#opened();
 		const checked = await checkObjects(day, session);
+		await requireNoneLost(day, await this.unrecorded, session);
 		if (areLarge(checked)) await session.run("SET threads = 1");
 		const objects = await carryOutSteps({ ...day, objects: checked }, session);
 		const unheld = await this.#unheld(session);

@@ -42,6 +42,7 @@ import {
 	requireKept,
 	withoutStaying,
 } from "./loss-guard.ts";
+import { LostRows, type UnrecordedDate } from "./lost-rows.ts";
 import { RejectedDays, rejectedTableOf } from "./rejected-values.ts";
 import { onDisk, resultOf, rowsIn, sized, unfitValues } from "./result.ts";
 import {
@@ -93,11 +94,17 @@ export async function load(
 	const attempt = new Attempt(input, manifest, directory, context);
 	try {
 		if (input.counts) return await attempt.count(input.counts);
-		return await attempt.carryOut(input.adds ?? false);
-	} catch (error) {
-		if (!(error instanceof TableChanged)) throw error;
-		log.info({ reason: error.message }, "replacing the days as a whole");
-		return await attempt.carryOut(false, true);
+		for (let [adds, keepsAll] = [input.adds ?? false, false]; ; )
+			try {
+				return await attempt.carryOut(adds, keepsAll);
+			} catch (error) {
+				if (error instanceof LostRows) attempt.lost.push(error.day);
+				else if (keepsAll || !(error instanceof TableChanged)) throw error;
+				else {
+					log.info({ reason: error.message }, "replacing the days as a whole");
+					[adds, keepsAll] = [false, true];
+				}
+			}
 	} finally {
 		await attempt.close();
 		await rm(directory, { recursive: true, force: true });
@@ -120,6 +127,8 @@ class Attempt {
 	#split: EventTypeWarehouse | undefined;
 	#repaired: UtcDate[] = [];
 	#later: LaterWork | undefined;
+	/** What the comparison of ids has found. */
+	readonly lost: ShrinkingDay[] = [];
 	/** Columns of the table whose types no column has that load has found. */
 	#leftOut: ExistingColumn[] = [];
 
@@ -168,9 +177,18 @@ class Attempt {
 		const listed = wantedTables(input, this.#manifest);
 		const whole = planTables(listed, this.#rejectedTable, this.#directory);
 		const isEager = wantsFirstDay(input);
+		const unrecorded: UnrecordedDate[] = [];
+		const looking = this.#held(listed).then(async (held) => ({
+			held,
+			shrinking: await this.#shrinking(listed, held, unrecorded),
+		}));
+		// Days that are on their way already wait for it.
+		files.unrecorded = looking.then(
+			() => unrecorded,
+			() => [],
+		);
 		if (isEager && !adds) beginFirst(whole.days, files);
-		const held = await this.#held(listed);
-		const shrinking = await this.#shrinking(listed, held);
+		const { held, shrinking } = await looking;
 		const names = this.#allOf(listed).map(({ name }) => name);
 		const staying = shrinking.filter(
 			(day) =>
@@ -323,6 +341,7 @@ class Attempt {
 	async #shrinking(
 		tables: readonly WantedTable[],
 		held: ReadonlyMap<string, HeldDates> = new Map(),
+		unrecorded: UnrecordedDate[],
 	): Promise<ShrinkingDay[]> {
 		const destination = await this.#open();
 		const guarded = tables.map(({ table, dates }): GuardedTable => {
@@ -336,12 +355,14 @@ class Attempt {
 				own?.values().every(({ isFilledOtherwise: is }) => !is) ?? false;
 			return { table, dates, names, heldOn, isRead };
 		});
-		const found = await findShrinking(
+		const now = await findShrinking(
 			destination,
 			guarded,
 			this.#input,
 			this.#manifest,
+			{ directory: this.#directory, dates: unrecorded },
 		);
+		const found = [...now, ...this.lost];
 		const dates = found.map(({ date }) => date);
 		if (dates.length > 0)
 			this.#context.log.error({ dates }, "the table would lose rows of dates");

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import {
@@ -5,13 +6,18 @@ import {
 	type UtcDate,
 	utcDate,
 } from "../../packages/contracts/utc-date.ts";
-import type { HeldDate } from "../../packages/warehouses/load/load-day.ts";
+import {
+	type HeldDate,
+	rowsOf,
+} from "../../packages/warehouses/load/load-day.ts";
 import type {
 	MarkedTable,
 	RowAccess,
+	RowDialect,
 	Warehouse,
 } from "../../packages/warehouses/load/warehouse.ts";
 import type { HeldDates } from "./load-days.ts";
+import { mostCompared, type UnrecordedDate, writeIDs } from "./lost-rows.ts";
 import {
 	dayWouldShrink,
 	type ShrinkingDay,
@@ -40,15 +46,17 @@ const leastRetentionDays = 30;
 /**
  * The dates that would lose rows if the Run replaced them. It changes nothing. Only rows of the Pipeline's own loads count: of a table that a Run takes
  * over, those that a record tells of, since a former attempt may have left its mark on all rows that are to go.
+ * @param unrecorded gets the dates of the Run's own table of which neither a record nor the number of rows tells.
  */
 export async function findShrinking(
 	warehouse: Pick<Warehouse, "rowAccess" | "together">,
 	tables: readonly GuardedTable[],
 	input: GuardInput,
 	manifest: Manifest,
+	unrecorded?: { directory: string; dates: UnrecordedDate[] },
 ): Promise<ShrinkingDay[]> {
 	const access = warehouse.rowAccess(input, manifest);
-	const find = () => shrinkingIn(access, tables, input, manifest);
+	const find = () => shrinkingIn(access, tables, input, manifest, unrecorded);
 	return (await warehouse.together?.(find)) ?? find();
 }
 
@@ -63,7 +71,10 @@ export function requireKept(
 	const isReplaced =
 		strategy === "FullReload" ||
 		(rebuild && found.some(({ table }) => isUnread(table)));
-	if (isReplaced && found.length > 0) throw dayWouldShrink(found, true);
+	// What only the objects on disk have told may have come after other dates.
+	const isUnchanged = found.every(({ lost }) => lost === undefined);
+	if (isReplaced && found.length > 0)
+		throw dayWouldShrink(found, isUnchanged || undefined);
 }
 
 /**
@@ -106,6 +117,7 @@ async function shrinkingIn(
 	tables: readonly GuardedTable[],
 	{ strategy, acceptLoss = [], adopt }: GuardInput,
 	manifest: Manifest,
+	unrecorded?: { directory: string; dates: UnrecordedDate[] },
 ): Promise<ShrinkingDay[]> {
 	let marked: Promise<MarkedTable[]> | undefined;
 	const found: ShrinkingDay[] = [];
@@ -123,11 +135,13 @@ async function shrinkingIn(
 			.filter(({ date }) => isCounted(date))
 			.map(({ date }) => date);
 		const rows = new Map<UtcDate, number>();
+		let own: MarkedTable[] = [];
 		if (uncertain.length > 0) {
 			marked ??= access.tables();
-			for (const one of (await marked).filter(({ name }) =>
+			own = (await marked).filter(({ name }) =>
 				names.some((own) => own.toLowerCase() === name.toLowerCase()),
-			))
+			);
+			for (const one of own)
 				for (const [date, count] of await rowsOn(access, one, table, uncertain))
 					rows.set(date, count + (rows.get(date) ?? 0));
 		}
@@ -138,7 +152,19 @@ async function shrinkingIn(
 				held,
 				...(isCounted(date) && { rows: rows.get(date) ?? 0 }),
 			});
-			if (shrinkage) found.push({ ...shrinkage, table: table.name, date });
+			const about = { table: table.name, date };
+			if (shrinkage) found.push({ ...shrinkage, ...about });
+			const { read } = access;
+			const count = isCounted(date) ? (rows.get(date) ?? 0) : 0;
+			const isComparable = !shrinkage && count > 0 && count <= mostCompared;
+			if (!isComparable || !unrecorded || !read || guarded !== tables[0])
+				continue;
+			const file = join(unrecorded.directory, `${date}.ids`);
+			const queries = own.flatMap((one) => idQuery(access, one, table, date));
+			await writeIDs(read, queries, file);
+			const keys = new Set(wanted.objects.map(({ key }) => key));
+			const left = rowsOf(wanted.objects);
+			unrecorded.dates.push({ ...about, rows: count, left, keys, file });
 		}
 	}
 	return found;
@@ -158,23 +184,53 @@ function datesWithoutObjects({
 }
 
 /** A table without dates has them in its times. One without either says nothing. */
+function dateIn(
+	dialect: RowDialect,
+	one: MarkedTable,
+	table: LoadInput["table"],
+): string | undefined {
+	const time = columnFrom("Timestamp", dialect, one, table);
+	const date = columnFrom("Date", dialect, one, table);
+	return date ?? (time === undefined ? undefined : `CAST(${time} AS DATE)`);
+}
+
+function columnFrom(
+	from: "Date" | "Timestamp" | "EventID",
+	dialect: RowDialect,
+	{ columns }: MarkedTable,
+	table: LoadInput["table"],
+): string | undefined {
+	const own = table.columns.find((column) => column.from === from)?.name;
+	const found = columns.find(
+		(column) => column.name.toLowerCase() === own?.toLowerCase(),
+	);
+	return found && dialect.name(found.name);
+}
+
+/** None for a table without ids. */
+function idQuery(
+	{ dialect }: RowAccess,
+	one: MarkedTable,
+	table: LoadInput["table"],
+	date: UtcDate,
+): string[] {
+	const id = columnFrom("EventID", dialect, one, table);
+	const day = dateIn(dialect, one, table);
+	return id === undefined || day === undefined
+		? []
+		: [
+				`SELECT ${id}, NULL FROM ${dialect.table(one.name)} WHERE ${day} = ${dialect.date(date)}`,
+			];
+}
+
 async function rowsOn(
 	{ dialect, count, read }: RowAccess,
-	{ name, columns }: MarkedTable,
+	one: MarkedTable,
 	table: LoadInput["table"],
 	dates: readonly UtcDate[],
 ): Promise<Map<UtcDate, number>> {
-	const columnFrom = (from: "Date" | "Timestamp") => {
-		const own = table.columns.find((column) => column.from === from)?.name;
-		const found = columns.find(
-			(column) => column.name.toLowerCase() === own?.toLowerCase(),
-		);
-		return found && dialect.name(found.name);
-	};
-	const time = columnFrom("Timestamp");
-	const date =
-		columnFrom("Date") ??
-		(time === undefined ? undefined : `CAST(${time} AS DATE)`);
+	const { name } = one;
+	const date = dateIn(dialect, one, table);
 	const found = new Map<UtcDate, number>();
 	if (date === undefined) return found;
 	const onDate = (day: UtcDate) => `${date} = ${dialect.date(day)}`;

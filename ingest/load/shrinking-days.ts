@@ -36,6 +36,8 @@ export interface Shrinkage {
 	left: number;
 	/** Names of objects that have gone, as far as a record tells. */
 	gone: readonly string[];
+	/** Rows that no object has, if their ids were compared. */
+	lost?: number;
 	/** What is new, if that is certain: it may be inserted beside the rows that stay. */
 	addition?: DateAddition;
 }
@@ -172,24 +174,30 @@ export interface ShrinkingDay extends Shrinkage {
 
 const mostNamed = 5;
 
-/** What the Run says of the days, which are as they were but for what it has added. */
+/**
+ * What the Run says of the days, which are as they were but for what it has added.
+ * @param isUnchanged Whether all other dates are, too; undefined if nobody knows.
+ */
 export function dayWouldShrink(
 	days: readonly ShrinkingDay[],
-	isUnchanged: boolean,
+	isUnchanged: boolean | undefined,
 ): JobFailure {
 	const words = days
 		.slice(0, mostNamed)
-		.map(({ table, date, rows, left, gone: [first, ...others] }) => {
+		.map(({ table, date, rows, left, lost, gone: [first, ...others] }) => {
 			const more = others.length > 0 ? ` and ${others.length} more` : "";
+			const unheld = lost ? `, which lack ${lost} of the table's` : "";
 			const missing =
-				first === undefined ? "" : `, without ${first}${more} of the table's`;
+				first === undefined
+					? unheld
+					: `, without ${first}${more} of the table's`;
 			return `${date} (${rows} rows in table ${table}, ${left} in the bucket's objects${missing})`;
 		});
 	const more = days.length - mostNamed;
 	const all = `${words.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 	const state = isUnchanged
 		? "Nothing was loaded"
-		: "These dates keep their rows, and all others are loaded";
+		: `These dates keep their rows${isUnchanged === false ? ", and all others are loaded" : ""}`;
 	return new JobFailure(
 		"DayWouldShrink",
 		`Events are in the table that no object in the bucket has any more: ${all}. ${state}`,

@@ -165,6 +165,55 @@ export const conformanceCases: WarehouseCase[] = [
 		},
 	},
 	{
+		name: "rows stay that no object has any more, though more have come since, where no record names objects",
+		on: ["BigQuery", "Postgres", "ClickHouse"],
+		run: async (warehouse) => {
+			const refused = async (
+				manifest: Manifest,
+				input: Partial<LoadInput>,
+				lost: number,
+			) => {
+				const { result } = await warehouse.load(later(manifest), {
+					input: { ...input, acceptLoss: [] },
+				});
+				const message = expect.stringContaining(
+					`which lack ${lost} of the table's`,
+				);
+				const error = { code: "DayWouldShrink", message };
+				expect(result).toMatchObject({ error });
+			};
+			const all = { [first]: 3, [second]: 2 };
+			await loaded(warehouse, await reloadOf(warehouse, all), fullReload);
+			const lost = await reloadOf(warehouse, { ...all, [second]: 5 });
+			await refused(lost, fullReload, 3);
+			expect(await warehouse.counts()).toEqual(all);
+			await loaded(warehouse, later(lost), fullReload);
+			expect(await warehouse.counts()).toEqual({ ...all, [second]: 5 });
+			if (warehouse.knowsRows) return;
+			await warehouse.takeAway();
+			const days = await daysOf(warehouse, {
+				...{ [first]: [3, "a"], [second]: [2, "a"], [third]: [0, ""] },
+			});
+			await loaded(warehouse, days);
+			const left = days.dates.map((day) =>
+				day.date === second ? { ...day, rows: 0, objects: [] } : day,
+			);
+			const more = await withMore(
+				warehouse,
+				{ ...days, dates: left },
+				{ [second]: [5, "b"], [third]: [1, "b"] },
+			);
+			const filter = { match: { bodyPointer: "/tag", equals: "b" } };
+			const filtered = { [second]: 2, [third]: 1 };
+			await refused(more, {}, 2);
+			expect(await warehouse.counts()).toEqual({ ...filtered, [first]: 3 });
+			await refused(more, { filter }, 2);
+			expect(await warehouse.counts()).toEqual(filtered);
+			await loaded(warehouse, later(more));
+			expect(await warehouse.counts()).toMatchObject({ [second]: 5 });
+		},
+	},
+	{
 		name: "rows stay of objects that an administrator has given up, what is new is added, and the Run says so",
 		run: async (warehouse) => {
 			const before = await daysOf(warehouse, {
