@@ -2,7 +2,7 @@ import type { Proof } from "./page.ts";
 
 /** The tests of a file, by their titles. */
 const of =
-	(file: string) =>
+	(file: `${string}.ts`) =>
 	(...titles: [string, ...string[]]): Proof[] =>
 		titles.map((title): Proof => `${file} > ${title}`);
 
