@@ -28,7 +28,7 @@ test("a run of a pipeline that can't run is refused with the pipeline's reason",
 			status: 409,
 			code: "PipelineNotReady",
 			message:
-				'The pipeline "orders" can\'t run (DestinationNotReady): Why. Correct that first, or start the run with ?queue=true: it then waits.',
+				'The pipeline "orders" can\'t run (DestinationNotReady): Why. Correct that first, or let the run wait for that (in REST, ?queue=true).',
 		}),
 	);
 });

@@ -207,6 +207,6 @@ export function requireReady({ metadata, status }: Pipeline): void {
 	if (pausesScheduleOnly.has(ready.reason)) return;
 	throw new RequestError(
 		"PipelineNotReady",
-		`The pipeline "${metadata.name}" can't run (${ready.reason}): ${ready.message} Correct that first, or start the run with ?queue=true: it then waits.`,
+		`The pipeline "${metadata.name}" can't run (${ready.reason}): ${ready.message} Correct that first, or let the run wait for that (in REST, ?queue=true).`,
 	);
 }

@@ -44,7 +44,8 @@ export const runs = {
 	rowsOf: (done: string, total: string) => `${done} of ${total} rows`,
 	daysOf: (done: number, total: number) => `${done} of ${total} days`,
 	unknown: "The total isn't known yet.",
-	loaded: (rows: string) => `${rows} rows are in the table for its dates.`,
+	loaded: (rows: number) =>
+		`${rows.toLocaleString("en")} ${rows === 1 ? "row is" : "rows are"} in the table for its dates.`,
 
 	facts: "Facts",
 	strategy: "Strategy",

@@ -219,7 +219,7 @@ function Progress({
 	].filter(Boolean);
 	const text =
 		run.status === "Succeeded"
-			? words.loaded((run.rows ?? 0).toLocaleString("en"))
+			? words.loaded(run.rows ?? 0)
 			: run.status === "Pending"
 				? words.waiting
 				: parts.join(", ") || words.unknown;

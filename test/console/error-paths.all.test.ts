@@ -74,6 +74,28 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		expect(complaints).toEqual([]);
 	});
 
+	test("a form whose fields couldn't be loaded says so at each place, and has them once the page is loaded again", async () => {
+		const { page, open, complaints } = visitor;
+		const hands = withMouse(page);
+		const notLoaded = page.getByText("These fields couldn't be loaded.");
+		const ofSchema = page.getByLabel("If it doesn't fit the columns");
+		await open("pipelines");
+		await expectPage(page, "Pipelines");
+		// The CRD's text is a file by itself, so that no page loads it before a form needs it.
+		await page.route(/assets\/pipelines-/, (route) =>
+			route.fulfill({ status: 404 }),
+		);
+		await hands.press("New pipeline");
+		await notLoaded.first().waitFor();
+		expect(await ofSchema.count()).toBe(0);
+		expect(await axeFindings(page)).toEqual([]);
+		await page.unrouteAll({ behavior: "ignoreErrors" });
+		await page.reload();
+		await ofSchema.waitFor();
+		expect(await notLoaded.count()).toBe(0);
+		expect(complaints).toEqual([]);
+	});
+
 	test("an event that was asked for while the API was away comes by itself, on its Source's page and in the search", async () => {
 		const { page, open, local, complaints } = visitor;
 		const id = await send(visitor, { note: "asked for meanwhile" });

@@ -333,7 +333,7 @@ async function begin(
 
 async function run({ page, open }: ConsoleSession, name: string) {
 	await withMouse(page).press("Run now");
-	await page.getByText(/^\d+ rows are in the table/).waitFor();
+	await page.getByText(/^\d+ rows? (is|are) in the table/).waitFor();
 	await open(`pipelines/${name}`);
 }
 

@@ -60,14 +60,14 @@ describe.skipIf(noBrowser)("Pipelines in the console", () => {
 			await expectPage(page, name);
 			await hands.press("Run now");
 			await page.getByRole("heading", { level: 1, name: `${name}-` }).waitFor();
-			await page.getByText(/^\d+ rows are in the table/).waitFor();
+			await page.getByText(/^\d+ rows? (is|are) in the table/).waitFor();
 			await page.getByText("load succeeded").waitFor();
 			await expectPage(page, new RegExp(`^${name}-`));
 
 			const rows = await rowsOf(visitor, name);
-			expect(await page.getByText(/rows are in the table/).innerText()).toBe(
-				`${rows.length} rows are in the table for its dates.`,
-			);
+			expect(
+				await page.getByText(/rows? (is|are) in the table/).innerText(),
+			).toBe(`${rows.length} rows are in the table for its dates.`);
 			expect(rows).toContainEqual(
 				expect.objectContaining({ total_amount: 19.9 }),
 			);

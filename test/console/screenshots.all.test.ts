@@ -72,7 +72,7 @@ async function openRun({ page, open }: ConsoleSession): Promise<void> {
 		.getByRole("link", { name: /^orders-/ })
 		.first()
 		.click();
-	await page.getByText(/rows are in the table/).waitFor();
+	await page.getByText(/rows? (is|are) in the table/).waitFor();
 }
 
 async function makePlan({ page, open }: ConsoleSession): Promise<string> {
