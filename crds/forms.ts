@@ -18,6 +18,20 @@ const secretRefs = {
 };
 
 export const sourceForm = {
+	jwt: {
+		"webhook.authorization.jwt.jwksURL": {
+			label: "URL of the issuer's keys",
+			help: "Where the issuer publishes its keys as a JWK Set, such as https://www.googleapis.com/oauth2/v3/certs.",
+		},
+		"webhook.authorization.jwt.issuer": {
+			label: "Issuer",
+			help: "What the token's iss must be.",
+		},
+		"webhook.authorization.jwt.audience": {
+			label: "Audience",
+			help: "What the token's aud must be, or have in its list.",
+		},
+	},
 	kept: {
 		retentionDays: {
 			label: "Days kept",
@@ -33,7 +47,28 @@ export const sourceForm = {
 	},
 } as const;
 
+/** A name in braces is that of a table, by the draft's. */
 export const pipelineForm = {
+	perEventType: {
+		"table.maxEventTypes": {
+			label: "Most tables of event types",
+			help: "1 to 100. Empty: 100. The events of further types are in {others}.",
+		},
+	},
+	quarantine: {
+		"table.quarantine": {
+			label: "Also load events in quarantine",
+			help: "Into a table of their own, {quarantine}, with the same columns and violations.",
+			isTick: true,
+		},
+	},
+	rejectedValues: {
+		"table.rejectedValues": {
+			label: "Keep values that don't fit in a table of their own",
+			help: "{table}_rejected: the event, the column, the value as it was sent, and why it doesn't fit.",
+			isTick: true,
+		},
+	},
 	existing: {
 		"table.onIncompatible": {
 			label: "If it doesn't fit the columns",
@@ -63,6 +98,14 @@ export const pipelineForm = {
 			help: "How many days before the first incomplete day each run loads again, 0 to 30.",
 		},
 	},
+	Daily: { "schedule.updateTime": { label: "Update time", isTime: true } },
+	Interval: {
+		"schedule.interval": {
+			label: "Interval",
+			help: "Between 1m and 24h, such as 15m or 1h30m.",
+		},
+	},
+	suspend: { suspend: { label: "Suspend the schedule", isTick: true } },
 	told: {
 		"notify.lateAfter": {
 			label: "Late after",

@@ -53,12 +53,6 @@ export const pipelines = {
 	perEventType: "A table for each event type",
 	perEventTypeHelp: (table: string) =>
 		`A type's table is called ${table}_<type>. The pipeline's page has the names after the first run.`,
-	maxEventTypes: "Most tables of event types",
-	maxEventTypesHelp: (table: string) =>
-		`1 to 100. Empty: 100. The events of further types are in ${table}.`,
-	quarantine: "Also load events in quarantine",
-	quarantineHelp: (table: string) =>
-		`Into a table of their own, ${table}, with the same columns and violations.`,
 	/** Why one field can't be set beside another. */
 	clashes: {
 		ofOneTable: "Not with a table for each event type.",
@@ -122,9 +116,6 @@ export const pipelines = {
 	format: "Format",
 	formatZone: "Time zone of the values",
 	removeColumn: (name: string) => `Remove the column ${name}`,
-	rejectedValues: "Keep values that don't fit in a table of their own",
-	rejectedValuesHelp: (table: string) =>
-		`${table === "" ? "<table>" : table}_rejected: the event, the column, the value as it was sent, and why it doesn't fit.`,
 	latest: "The latest row of each object",
 	latestHelp: (view: string) =>
 		`For senders that repeat an object whenever it changes. Tick what tells which object an event is about, such as an order's id: a view ${view} then has its latest row. Nothing ticked: no view.`,
@@ -163,15 +154,11 @@ export const pipelines = {
 		Interval: "Interval",
 		Cron: "Cron",
 	},
-	updateTime: "Update time",
-	interval: "Interval",
-	intervalHelp: "Between 1m and 24h, such as 15m or 1h30m.",
 	cron: "Cron expression",
 	cronHelp: "Minute, hour, day of month, month, day of week.",
 	inWords: (words: string) => `In words: ${words}.`,
 	timeZone: "Time zone",
 	timeZoneHelp: "An IANA name, such as Europe/Berlin. Empty: UTC.",
-	suspend: "Suspend the schedule",
 	told: "What is told",
 	toldTypes: {
 		RunFailed: "A run failed",

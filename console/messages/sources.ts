@@ -67,13 +67,6 @@ export const sources = {
 	scheme: "Signature scheme",
 	topics: "Topic ARNs",
 	topicsHelp: "The SNS topics that may send, one per line.",
-	jwksURL: "URL of the issuer's keys",
-	jwksURLHelp:
-		"Where the issuer publishes its keys as a JWK Set, such as https://www.googleapis.com/oauth2/v3/certs. The claims that a token must have beside these stand in the YAML, as requiredClaims.",
-	issuer: "Issuer",
-	issuerHelp: "What the token's iss must be.",
-	audience: "Audience",
-	audienceHelp: "What the token's aud must be, or have in its list.",
 	waiting: "Waiting for the first event…",
 	arrived: "The first event has arrived.",
 	paste: (where: string) => `Paste the URL here: ${where}.`,

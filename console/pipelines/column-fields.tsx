@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { pipelineForm as hints } from "../../crds/forms.ts";
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import {
 	CheckField,
@@ -16,14 +17,12 @@ import {
 	clashOf,
 	eventColumns,
 	followsEvents,
-	hasTableFlag,
 	strategyOf,
 	tableFields,
 	tickedColumns,
 	withBodyColumns,
 	withColumn,
 	withEvolve,
-	withTableFlag,
 	withType,
 } from "./form.ts";
 import type { RecentEvents } from "./recent-events.ts";
@@ -78,12 +77,13 @@ export function ColumnFields({
 }
 
 function BodyColumns({
-	form: { draft, onDraft, errorAt },
+	form,
 	recent,
 }: {
 	form: FormContext;
 	recent: RecentEvents;
 }) {
+	const { draft, onDraft, errorAt } = form;
 	const chosen = bodyColumns(draft);
 	const error = errorAt("table.bodyColumns");
 	const evolves = followsEvents(draft);
@@ -121,14 +121,11 @@ function BodyColumns({
 				/>
 			))}
 			<ListError error={error} />
-			<CheckField
-				label={words.rejectedValues}
-				help={words.rejectedValuesHelp(chosenTable(draft))}
-				error={errorAt("table.rejectedValues")}
-				checked={hasTableFlag(draft, "rejectedValues")}
-				onChange={(isTicked) =>
-					onDraft(withTableFlag(draft, "rejectedValues", isTicked))
-				}
+			<SchemaFields
+				kind="Pipeline"
+				hints={hints.rejectedValues}
+				names={{ table: chosenTable(draft) || "<table>" }}
+				form={form}
 			/>
 			<div class="actions">
 				<button

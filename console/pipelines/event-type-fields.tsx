@@ -1,25 +1,24 @@
 import { useRef } from "preact/hooks";
+import { pipelineForm as hints } from "../../crds/forms.ts";
 import { otherTypesTableOf, quarantineTableOf } from "../../crds/table-name.ts";
 import { CheckField, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import {
 	type FormContext,
-	numberOf,
 	textAt,
 	valueAt,
 	withField,
 } from "../resource/draft.ts";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import {
 	chosenTable,
 	clashOf,
 	eventTypes,
 	hasPerEventType,
-	hasTableFlag,
 	typePlace,
 	withEventTypes,
 	withMatch,
 	withPerEventType,
-	withTableFlag,
 } from "./form.ts";
 
 interface TypeFieldsProps {
@@ -84,6 +83,10 @@ export function OtherTables({ form, capturedHeaders }: TypeFieldsProps) {
 	const isOn = hasPerEventType(draft);
 	const clash = isOn ? undefined : clashOf(draft, "table.perEventType");
 	const table = chosenTable(draft) || "<table>";
+	const names = {
+		others: otherTypesTableOf(table),
+		quarantine: quarantineTableOf(table),
+	};
 	return (
 		<>
 			<CheckField
@@ -101,27 +104,17 @@ export function OtherTables({ form, capturedHeaders }: TypeFieldsProps) {
 						form={form}
 						capturedHeaders={capturedHeaders}
 					/>
-					<TextField
-						label={words.maxEventTypes}
-						help={words.maxEventTypesHelp(otherTypesTableOf(table))}
-						type="number"
-						min="1"
-						max="100"
-						placeholder="100"
-						error={errorAt("table.maxEventTypes")}
-						value={textAt(draft.spec, "table.maxEventTypes")}
-						onInput={(text) =>
-							onDraft(withField(draft, "table.maxEventTypes", numberOf(text)))
-						}
+					<SchemaFields
+						kind="Pipeline"
+						hints={hints.perEventType}
+						{...{ form, names }}
 					/>
 				</>
 			)}
-			<CheckField
-				label={words.quarantine}
-				help={words.quarantineHelp(quarantineTableOf(table))}
-				error={errorAt("table.quarantine")}
-				checked={hasTableFlag(draft, "quarantine")}
-				onChange={(next) => onDraft(withTableFlag(draft, "quarantine", next))}
+			<SchemaFields
+				kind="Pipeline"
+				hints={hints.quarantine}
+				{...{ form, names }}
 			/>
 		</>
 	);

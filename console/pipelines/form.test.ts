@@ -11,7 +11,6 @@ import {
 	clashOf,
 	eventTypes,
 	generatedTable,
-	hasTableFlag,
 	integrationName,
 	latestBy,
 	newPipeline,
@@ -30,7 +29,6 @@ import {
 	withLatestBy,
 	withMatch,
 	withPerEventType,
-	withTableFlag,
 	withToldType,
 	withType,
 } from "./form.ts";
@@ -211,16 +209,6 @@ test("another type of schedule has what it needs and nothing of the one before",
 		type: "Manual",
 	});
 });
-
-test.each(["quarantine", "rejectedValues"] as const)(
-	"%s is set while it is ticked, and gone without",
-	(flag) => {
-		const ticked = withTableFlag(newPipeline(), flag, true);
-		expect(ticked.spec).toMatchObject({ table: { [flag]: true } });
-		expect(hasTableFlag(ticked, flag)).toBe(true);
-		expect(withTableFlag(ticked, flag, false)).toEqual(newPipeline());
-	},
-);
 
 test("a value that events must have needs its place, and is gone once both fields are empty", () => {
 	const place = withMatch(newPipeline(), "bodyPointer", "/status");

@@ -1,3 +1,4 @@
+import { pipelineForm as hints } from "../../crds/forms.ts";
 import type { PipelineBodyColumn } from "../../crds/generated/types.ts";
 import { tableNameOf } from "../../crds/table-name.ts";
 import type { Strategy } from "../../packages/contracts/job.ts";
@@ -52,11 +53,7 @@ export const formFields = [
 	"table.bodyColumns",
 	"table.rejectedValues",
 	"table.latestBy",
-	"table.onIncompatible",
-	"table.adopt",
-	"dateRange.start",
-	"dateRange.end",
-	"overwritePeriodDays",
+	...[hints.existing, hints.dates].flatMap(Object.keys),
 	"schedule.type",
 	"schedule.updateTime",
 	"schedule.interval",
@@ -64,9 +61,8 @@ export const formFields = [
 	"schedule.timeZone",
 	"suspend",
 	"notify.types",
-	"notify.lateAfter",
-	"notify.secretRefs",
-] as const;
+	...Object.keys(hints.told),
+];
 
 export function newPipeline(source = "", destination = ""): Draft {
 	return {
@@ -251,21 +247,6 @@ export function withType(
 		...(type !== "" && { type }),
 		...Object.fromEntries(kept),
 	} as PipelineBodyColumn;
-}
-
-/** Options of the table that are on or absent. */
-type TableFlag = "quarantine" | "rejectedValues";
-
-export function hasTableFlag({ spec }: Draft, flag: TableFlag): boolean {
-	return valueAt(spec, `table.${flag}`) === true;
-}
-
-export function withTableFlag(
-	draft: Draft,
-	flag: TableFlag,
-	isTicked: boolean,
-): Draft {
-	return withField(draft, `table.${flag}`, isTicked || undefined);
 }
 
 /** Whether members of bodies get columns by themselves. */

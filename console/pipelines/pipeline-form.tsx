@@ -216,7 +216,7 @@ function Fields({
 				<h2 id="dates">{words.dates}</h2>
 				<SchemaFields kind="Pipeline" hints={hints.dates} form={form} />
 			</section>
-			<ScheduleFields {...form} />
+			<ScheduleFields form={form} />
 			<Notifications form={form} />
 		</>
 	);

@@ -1,13 +1,10 @@
 import { useId, useState } from "preact/hooks";
+import { pipelineForm as hints } from "../../crds/forms.ts";
 import type { PipelineSchedule } from "../../crds/generated/types.ts";
-import {
-	CheckField,
-	Field,
-	SelectField,
-	TextField,
-} from "../components/field.tsx";
+import { Field, SelectField, TextField } from "../components/field.tsx";
 import { pipelines as words } from "../messages/pipelines.ts";
 import { type FormContext, textAt, withField } from "../resource/draft.ts";
+import { SchemaFields } from "../resource/schema-fields.tsx";
 import {
 	cronWords,
 	scheduleOf,
@@ -21,7 +18,8 @@ import {
 const visitorZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** When the Pipeline runs, and the times that follow from it. */
-export function ScheduleFields({ draft, onDraft, errorAt }: FormContext) {
+export function ScheduleFields({ form }: { form: FormContext }) {
+	const { draft, onDraft, errorAt } = form;
 	const type = scheduleType(draft);
 	const at = (field: string) => textAt(draft.spec, `schedule.${field}`);
 	const set = (field: string) => (text: string) =>
@@ -38,23 +36,8 @@ export function ScheduleFields({ draft, onDraft, errorAt }: FormContext) {
 				options={scheduleTypes.map((one) => [one, words.scheduleTypes[one]])}
 				onChange={(next) => onDraft(withScheduleType(draft, next))}
 			/>
-			{type === "Daily" && (
-				<TextField
-					label={words.updateTime}
-					type="time"
-					error={errorAt("schedule.updateTime")}
-					value={at("updateTime")}
-					onInput={set("updateTime")}
-				/>
-			)}
-			{type === "Interval" && (
-				<TextField
-					label={words.interval}
-					help={words.intervalHelp}
-					error={errorAt("schedule.interval")}
-					value={at("interval")}
-					onInput={set("interval")}
-				/>
+			{(type === "Daily" || type === "Interval") && (
+				<SchemaFields kind="Pipeline" hints={hints[type]} form={form} />
 			)}
 			{type === "Cron" && (
 				<TextField
@@ -74,13 +57,7 @@ export function ScheduleFields({ draft, onDraft, errorAt }: FormContext) {
 				/>
 			)}
 			{type !== "Manual" && (
-				<CheckField
-					label={words.suspend}
-					checked={draft.spec.suspend === true}
-					onChange={(isOn) =>
-						onDraft(withField(draft, "suspend", isOn || undefined))
-					}
-				/>
+				<SchemaFields kind="Pipeline" hints={hints.suspend} form={form} />
 			)}
 			<NextRuns
 				schedule={scheduleOf(draft)}

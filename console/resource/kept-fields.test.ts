@@ -14,7 +14,6 @@ import {
 	withLatestBy,
 	withMatch,
 	withPerEventType,
-	withTableFlag,
 	withToldType,
 	withType,
 } from "../pipelines/form.ts";
@@ -144,10 +143,14 @@ test.each<[field: string, edited: Draft, about: RegExp]>([
 		withFrozenColumns(pipeline, undefined),
 		/^\.table\.schema$/,
 	],
-	["rejected values", withTableFlag(pipeline, "rejectedValues", true), nothing],
+	[
+		"rejected values",
+		withField(pipeline, "table.rejectedValues", true),
+		nothing,
+	],
 	[
 		"what happens to events in quarantine",
-		withTableFlag(pipeline, "quarantine", false),
+		withField(pipeline, "table.quarantine", undefined),
 		/^\.table\.quarantine$/,
 	],
 	["a value of the body", withMatch(pipeline, "equals", "paid"), nothing],

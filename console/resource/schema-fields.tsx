@@ -31,11 +31,16 @@ export function SchemaFields({
 	kind,
 	hints,
 	form,
+	names = {},
 }: {
 	kind: FormKind;
 	hints: Readonly<Record<string, FieldHint>>;
 	form: FormContext;
+	/** What stands in a help for a word in braces. */
+	names?: Readonly<Record<string, string>>;
 }) {
+	const filled = (text: string) =>
+		text.replace(/\{(\w+)\}/g, (all, name) => names[name] ?? all);
 	return (
 		<OfSchema kind={kind}>
 			{(spec) =>
@@ -45,7 +50,7 @@ export function SchemaFields({
 						path={path}
 						schema={schemaAt(spec, path)}
 						form={form}
-						hint={hint}
+						hint={{ ...hint, help: hint.help && filled(hint.help) }}
 					/>
 				))
 			}
@@ -127,7 +132,7 @@ function SchemaField({
 		setTyped({ text: next, value });
 		write(value);
 	};
-	const { label, help, choices = {}, isTick } = hint;
+	const { label, help, choices = {}, isTick, isTime } = hint;
 	const about = { label, help, error: errorAt(path) };
 	const { minimum, maximum, default: preset } = schema;
 	if (isTick)
@@ -162,7 +167,9 @@ function SchemaField({
 					? "number"
 					: schema.format === "date"
 						? "date"
-						: "text"
+						: isTime
+							? "time"
+							: "text"
 			}
 			isMonospace
 			placeholder={preset === undefined ? "" : textOfValue(schema, preset)}

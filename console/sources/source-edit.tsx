@@ -40,16 +40,13 @@ const at = {
 	secrets: "webhook.authorization.signature.secrets",
 	secretRefs: "webhook.authorization.signature.secretRefs",
 	topics: "webhook.authorization.amazonSNS.topicARNs",
-	jwksURL: "webhook.authorization.jwt.jwksURL",
-	issuer: "webhook.authorization.jwt.issuer",
-	audience: "webhook.authorization.jwt.audience",
 };
 
 /** The paths of fields that show their own errors. */
-const newFields = ["name", ...Object.values(at)];
+const newFields = ["name", ...Object.values(at), ...Object.keys(hints.jwt)];
 const fields = [
-	...newFields,
-	...["displayName", "retentionDays", "notify.quietAfter", "notify.secretRefs"],
+	...[...newFields, "displayName"],
+	...[hints.kept, hints.told].flatMap(Object.keys),
 ];
 
 const ownFields = [
@@ -165,7 +162,7 @@ export function EditSource({ params }: PageProps) {
 }
 
 function AuthorizationFields({
-	form: { draft, onDraft, errorAt },
+	form,
 	secrets,
 	onSecrets,
 	secretName = words.signingSecretOf,
@@ -175,6 +172,7 @@ function AuthorizationFields({
 	onSecrets(secrets: SourceSecrets): void;
 	secretName?: string | undefined;
 }) {
+	const { draft, onDraft, errorAt } = form;
 	const authorization = authorizationOf(draft);
 	const { type, scheme, topicARNs } = authorization;
 	const isKept = hasSecret(draft);
@@ -235,19 +233,9 @@ function AuthorizationFields({
 					/>
 				</>
 			)}
-			{type === "JWT" &&
-				(["jwksURL", "issuer", "audience"] as const).map((field) => (
-					<TextField
-						key={field}
-						label={words[field]}
-						help={words[`${field}Help`]}
-						error={errorAt(at[field])}
-						value={textAt(draft.spec, at[field])}
-						onInput={(text) =>
-							onDraft(withField(draft, at[field], text || undefined))
-						}
-					/>
-				))}
+			{type === "JWT" && (
+				<SchemaFields kind="Source" hints={hints.jwt} form={form} />
+			)}
 			{type === "AmazonSNS" && (
 				<TextField
 					label={words.topics}

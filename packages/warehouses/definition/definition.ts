@@ -299,6 +299,8 @@ export interface FieldHint {
 	choices?: Readonly<Record<string, string>>;
 	/** A flag that is on or absent. */
 	isTick?: true;
+	/** A time of day. */
+	isTime?: true;
 }
 
 /** What every field that names a Secret says. */
