@@ -16,9 +16,15 @@ export function DestinationList() {
 				{
 					key: "status",
 					title: words.status,
+					sortBy: ({ status }) => status,
 					render: ({ status = "Checking" }) => <StatusBadge status={status} />,
 				},
-				{ key: "type", title: words.type, render: ({ type }) => type },
+				{
+					key: "type",
+					title: words.type,
+					sortBy: ({ type }) => type,
+					render: ({ type }) => type,
+				},
 				{
 					key: "where",
 					title: words.where,
@@ -27,6 +33,7 @@ export function DestinationList() {
 				{
 					key: "check",
 					title: words.lastCheck,
+					sortBy: ({ lastCheck }) => lastCheck?.time,
 					render: ({ lastCheck }) => <Time at={lastCheck?.time} />,
 				},
 			]}

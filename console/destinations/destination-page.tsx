@@ -16,7 +16,7 @@ import { destinations as words } from "../messages/destinations.ts";
 import { PipelinesOf } from "../pipelines/pipelines-of.tsx";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
-import { namespace, navigate, navigateFromHere } from "../router/navigation.ts";
+import { href, namespace, navigateFromHere } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { placeOf } from "./form.ts";
 
@@ -65,12 +65,9 @@ export function DestinationPage({ params }: PageProps) {
 				</button>
 			)}
 			{can("destinations", "update") && !managedBy && (
-				<button
-					type="button"
-					onClick={() => void navigate(`destinations/${name}/edit`)}
-				>
+				<a class="button" href={href(`destinations/${name}/edit`)}>
 					{words.edit}
-				</button>
+				</a>
 			)}
 		</>
 	);

@@ -10,6 +10,8 @@ export const components = {
 	hiddenCharacters: (text: string) =>
 		`The text has hidden characters, which are shown here as codes: ${text}`,
 	showMore: (count: number) => `Show ${count} more`,
+	find: "Find in the list",
+	foundOf: (found: number, all: number) => `${found} of ${all}`,
 	showAll: "Show all of it",
 	cutOff: (shown: string) => `These are the first ${shown} characters.`,
 	notYet: "not yet",

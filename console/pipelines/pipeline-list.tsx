@@ -16,11 +16,13 @@ export function PipelineList() {
 				{
 					key: "status",
 					title: words.status,
+					sortBy: ({ status }) => status,
 					render: ({ status = "Pending" }) => <StatusBadge status={status} />,
 				},
 				{
 					key: "source",
 					title: words.source,
+					sortBy: ({ sourceRef }) => sourceRef.name,
 					render: ({ sourceRef }) => (
 						<a href={href(`sources/${sourceRef.name}`)}>{sourceRef.name}</a>
 					),
@@ -28,6 +30,7 @@ export function PipelineList() {
 				{
 					key: "destination",
 					title: words.destination,
+					sortBy: ({ destinationRef }) => destinationRef.name,
 					render: ({ destinationRef, tableName }) => (
 						<>
 							<a href={href(`destinations/${destinationRef.name}`)}>
@@ -44,6 +47,7 @@ export function PipelineList() {
 				{
 					key: "last",
 					title: words.lastRun,
+					sortBy: ({ lastRun }) => lastRun?.status,
 					render: ({ lastRun }) =>
 						lastRun ? (
 							<a href={href(`runs/${lastRun.name}`)}>
@@ -57,11 +61,13 @@ export function PipelineList() {
 					key: "rows",
 					title: words.rows,
 					isNumber: true,
+					sortBy: ({ lastRun }) => lastRun?.rows,
 					render: ({ lastRun }) => lastRun?.rows?.toLocaleString("en") ?? "",
 				},
 				{
 					key: "next",
 					title: words.nextRun,
+					sortBy: ({ nextRunTime }) => nextRunTime,
 					render: ({ nextRunTime }) =>
 						nextRunTime ? (
 							<Time at={nextRunTime} />

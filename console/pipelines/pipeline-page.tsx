@@ -20,12 +20,7 @@ import type {
 import { pipelines as words } from "../messages/pipelines.ts";
 import { draftOf, type ResourceView } from "../resource/draft.ts";
 import { YamlPanel } from "../resource/yaml-panel.tsx";
-import {
-	href,
-	namespace,
-	navigate,
-	navigateFromHere,
-} from "../router/navigation.ts";
+import { href, namespace, navigateFromHere } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { RunButtons, startRun } from "../runs/run-now.tsx";
 import { RunTable } from "../runs/run-table.tsx";
@@ -60,12 +55,9 @@ export function PipelinePage({ params }: PageProps) {
 				/>
 			)}
 			{can("pipelines", "update") && !managedBy && (
-				<button
-					type="button"
-					onClick={() => void navigate(`pipelines/${name}/edit`)}
-				>
+				<a class="button" href={href(`pipelines/${name}/edit`)}>
 					{words.edit}
-				</button>
+				</a>
 			)}
 		</>
 	);

@@ -7,7 +7,7 @@ import {
 import { can } from "../api/session.ts";
 import { DataTable, type ListColumn } from "../components/data-table.tsx";
 import { EmptyState, Page, Skeleton } from "../components/page.tsx";
-import { href, navigate } from "../router/navigation.ts";
+import { href } from "../router/navigation.ts";
 
 /** The kinds that people name, and make by a form. */
 type ListedKind = Exclude<LiveKind, "runs" | "operations">;
@@ -34,17 +34,14 @@ export function ResourceList<K extends ListedKind>({
 		a.name < b.name ? -1 : 1,
 	);
 	const create = can(kind, "create") && (
-		<button
-			type="button"
-			class="button-primary"
-			onClick={() => void navigate(`${path}/new`)}
-		>
+		<a class="button button-primary" href={href(`${path}/new`)}>
 			{newTitle}
-		</button>
+		</a>
 	);
 	const nameColumn: ListColumn<LiveKinds[K]> = {
 		key: "name",
 		title: words.name,
+		sortBy: ({ name }) => name,
 		render: ({ name, displayName }) => (
 			<>
 				<a href={href(`${path}/${name}`)}>{name}</a>
@@ -65,6 +62,7 @@ export function ResourceList<K extends ListedKind>({
 					caption={words.title}
 					rows={rows}
 					keyOf={({ name }) => name}
+					findBy={({ name, displayName = "" }) => `${name} ${displayName}`}
 					columns={[nameColumn, ...columns]}
 				/>
 			)}

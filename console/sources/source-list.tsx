@@ -18,6 +18,7 @@ export function SourceList() {
 				{
 					key: "status",
 					title: words.status,
+					sortBy: ({ status }) => status,
 					render: ({ status = "Pending" }) => <StatusBadge status={status} />,
 				},
 				{
@@ -34,6 +35,7 @@ export function SourceList() {
 					key: "events",
 					title: words.events,
 					isNumber: true,
+					sortBy: ({ counts }) => counts?.accepted ?? 0,
 					render: ({ counts }) => (counts?.accepted ?? 0).toLocaleString("en"),
 				},
 				{
@@ -45,6 +47,7 @@ export function SourceList() {
 				{
 					key: "last",
 					title: words.lastEvent,
+					sortBy: ({ lastEventTime }) => lastEventTime,
 					render: ({ lastEventTime }) => <Time at={lastEventTime} />,
 				},
 			]}

@@ -21,7 +21,6 @@ import {
 	address,
 	href,
 	namespace,
-	navigate,
 	navigateFromHere,
 } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
@@ -148,12 +147,9 @@ function Actions({ source }: { source: Source }) {
 	return (
 		<>
 			{can("sources", "update") && !managedBy && (
-				<button
-					type="button"
-					onClick={() => void navigate(`sources/${name}/edit`)}
-				>
+				<a class="button" href={href(`sources/${name}/edit`)}>
 					{words.edit}
-				</button>
+				</a>
 			)}
 			{!managedBy &&
 				(suspend ? (

@@ -10,20 +10,16 @@ import { Time } from "../components/time.tsx";
 import { toast } from "../components/toasts.ts";
 import type { Token } from "../generated/types.ts";
 import { tokens as words } from "../messages/tokens.ts";
-import { href, navigate, navigateFromHere } from "../router/navigation.ts";
+import { href, navigateFromHere } from "../router/navigation.ts";
 
 /** `tokens`: who has access by a token of its own. */
 export function TokenListPage() {
 	const read = usePages<Token>("tokens", {}, 100);
 	const { items, hasMore, more, problem, isLoading, retry } = read;
 	const create = can("tokens", "create") && (
-		<button
-			type="button"
-			class="button-primary"
-			onClick={() => void navigate("tokens/new")}
-		>
+		<a class="button button-primary" href={href("tokens/new")}>
 			{words.newToken}
-		</button>
+		</a>
 	);
 	return (
 		<Page title={words.title} actions={create}>

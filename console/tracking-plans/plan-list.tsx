@@ -21,6 +21,7 @@ export function PlanList() {
 					key: "types",
 					title: words.eventTypes,
 					isNumber: true,
+					sortBy: ({ eventTypes }) => eventTypes,
 					render: ({ eventTypes }) => eventTypes,
 				},
 				{
@@ -32,6 +33,7 @@ export function PlanList() {
 					key: "used",
 					title: words.usedBy,
 					isNumber: true,
+					sortBy: ({ usedBy = 0 }) => usedBy,
 					render: ({ usedBy = 0 }) => usedBy,
 				},
 			]}

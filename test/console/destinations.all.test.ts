@@ -26,7 +26,7 @@ describe.skipIf(noBrowser)("Destinations in the console", () => {
 			const { page, open, local } = visitor;
 			const hands = handsOf(page);
 			await open("destinations");
-			await hands.press("New destination");
+			await hands.follow("New destination");
 			await hands.fill("Destination name", name);
 			await hands.fill("Path of the file", `${name}.duckdb`);
 			await expectPage(page, "New destination");

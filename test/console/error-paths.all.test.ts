@@ -368,7 +368,7 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 			...["--clusterrole=tidemill-editor", account],
 		);
 		await page.getByRole("link", { name: "shop", exact: true }).waitFor(aWhile);
-		await page.getByRole("button", { name: "New source" }).waitFor(aWhile);
+		await page.getByRole("link", { name: "New source" }).waitFor(aWhile);
 		expect(complaints).toEqual([]);
 	});
 });

@@ -116,7 +116,7 @@ describe.skipIf(noBrowser)(
 				await expectPage(page, "Sources");
 				await page.getByText(`oidc:${login}`).first().waitFor();
 				if (role === "an editor") {
-					await hands.press("New source");
+					await hands.follow("New source");
 					await hands.fill("Source name", "orders");
 					await page.context().clearCookies();
 					await page.evaluate(seenAgain);

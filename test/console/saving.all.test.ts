@@ -77,7 +77,7 @@ describe.skipIf(noBrowser)("saving in the console", () => {
 			name: "Leave without saving?",
 		});
 		await open("pipelines/orders");
-		await hands.press("Edit");
+		await hands.follow("Edit");
 		await breakIt(page);
 		for (const leave of [
 			() => hands.follow("Sources"),
@@ -105,7 +105,7 @@ describe.skipIf(noBrowser)("saving in the console", () => {
 		const { page, open, local, complaints } = visitor;
 		const hands = withMouse(page);
 		await open("pipelines/orders");
-		await hands.press("Edit");
+		await hands.follow("Edit");
 		await breakIt(page);
 		writes.length = 0;
 		await page.context().clearCookies();

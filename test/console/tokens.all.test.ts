@@ -30,7 +30,7 @@ describe.skipIf(noBrowser)("Tokens in the console", () => {
 			const hands = handsOf(page);
 			await open("tokens");
 			await expectPage(page, "Tokens");
-			await hands.press("New token");
+			await hands.follow("New token");
 			await hands.fill("Token name", name);
 			await expectPage(page, "New token");
 			await hands.press("Create");

@@ -41,7 +41,7 @@ describe.skipIf(noBrowser)("tracking plans in the console", () => {
 			const { page, open, local } = visitor;
 			const hands = handsOf(page);
 			await open("tracking-plans");
-			await hands.press("New tracking plan");
+			await hands.follow("New tracking plan");
 			await hands.fill("Plan name", name);
 			await hands.choose("Draft from recent events: Source", name);
 			await hands.press("Draft the plan");

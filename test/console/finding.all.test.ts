@@ -9,11 +9,11 @@ import {
 } from "./browser.ts";
 import { applySourceAndDestination, createPipeline, send } from "./shop.ts";
 
-describe.skipIf(noBrowser)("What Control K opens", () => {
+describe.skipIf(noBrowser)("Who looks for something in the console", () => {
 	let visitor: ConsoleSession;
 
 	beforeAll(async () => {
-		visitor = await openConsole("console-palette", [
+		visitor = await openConsole("console-finding", [
 			...["tidemill-editor", "tidemill-admin", "tidemill-log-reader"],
 		]);
 		await applySourceAndDestination(visitor);
@@ -30,7 +30,7 @@ describe.skipIf(noBrowser)("What Control K opens", () => {
 		return page.getByRole("dialog", { name: "Find or do" });
 	};
 
-	test("goes to what has the name, by keys alone, and Escape leaves all as it was", async () => {
+	test("Control K goes to what has the name, by keys alone, and Escape leaves all as it was", async () => {
 		const { page, open } = visitor;
 		await open("home");
 		await expectPage(page, "Home");
@@ -49,7 +49,7 @@ describe.skipIf(noBrowser)("What Control K opens", () => {
 		await page.keyboard.press("Escape");
 	});
 
-	test("an action changes nothing without a second Enter on words that say what happens", async () => {
+	test("an action of Control K changes nothing without a second Enter on words that say what happens", async () => {
 		const { page, local } = visitor;
 		const runs = async () =>
 			(await local.resource<{ items: unknown[] }>("get", "runs")).items.length;
@@ -83,5 +83,24 @@ describe.skipIf(noBrowser)("What Control K opens", () => {
 			before,
 		);
 		expect(visitor.complaints).toEqual([]);
+	});
+
+	test("a long list is sorted by its heads, and searched", async () => {
+		const { page, open, local } = visitor;
+		for (let i = 0; i < 8; i++)
+			await local.run("tidemill", "sources", "create", `list-${i}`);
+		await open("sources");
+		const names = () => page.locator("tbody th a").allInnerTexts();
+		await expect.poll(async () => (await names()).length).toBe(9);
+		const events = page.getByRole("columnheader", { name: "Events, 30 days" });
+		const head = events.getByRole("button");
+		await head.click();
+		await head.click();
+		expect(await events.getAttribute("aria-sort")).toBe("descending");
+		expect((await names())[0]).toBe("shop");
+		await page.getByLabel("Find in the list").fill("list-3");
+		await page.getByText("1 of 9", { exact: true }).waitFor();
+		expect(await names()).toEqual(["list-3"]);
+		expect(await axeFindings(page)).toEqual([]);
 	});
 });
