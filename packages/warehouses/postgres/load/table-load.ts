@@ -23,7 +23,11 @@ import {
 import { copyDay, tellLargest } from "./copy.ts";
 import type { Database, Transaction } from "./database.ts";
 import { PostgresView } from "./latest-view.ts";
-import { guardPartition, tellHolders } from "./partition-guards.ts";
+import {
+	guardPartition,
+	requireRights,
+	tellHolders,
+} from "./partition-guards.ts";
 import {
 	definitions,
 	isChanged,
@@ -42,7 +46,6 @@ import {
 	tidyRecord,
 } from "./record.ts";
 import { replaceRows, vacuum, type WantedRows } from "./replaced-rows.ts";
-import { requireRights } from "./rights.ts";
 import {
 	lock,
 	lockAlone,

@@ -29,10 +29,14 @@ import { unheldValues } from "./copy.ts";
 import { Database, type Transaction } from "./database.ts";
 import { PostgresFailure } from "./failure.ts";
 import { PostgresView } from "./latest-view.ts";
-import { guardPartition, tellHolders } from "./partition-guards.ts";
+import {
+	guardPartition,
+	requireErasable,
+	requireRights,
+	tellHolders,
+} from "./partition-guards.ts";
 import { planPostgres, postgresTables, wantedColumns } from "./plan.ts";
 import { heldDate, recordedLoads, recordTable } from "./record.ts";
-import { requireErasable, requireRights } from "./rights.ts";
 import { requireReplaceable } from "./swap.ts";
 import { PostgresLoad } from "./table-load.ts";
 import { changeRows, countAll } from "./touched-rows.ts";
