@@ -58,7 +58,7 @@ describe.skipIf(noBrowser)("The home page, by keyboard alone", () => {
 		expect(await chosen("Destination")).toBe("warehouse");
 		await hands.press("Create");
 		await hands.press("Run now");
-		await page.getByText(/^1 rows are in the table/).waitFor();
+		await page.getByText(/^1 row is in the table/).waitFor();
 		await toDo(0);
 		const query = page.getByRole("region", { name: "Now ask your table" });
 		expect(await local.run("sh", "-c", (await query.textContent())!)).toContain(
@@ -84,7 +84,7 @@ describe.skipIf(noBrowser)("The home page, by keyboard alone", () => {
 		await hands.choose("Destination", "warehouse");
 		await hands.press("Save");
 		await hands.press("Run now");
-		await page.getByText(/^1 rows are in the table/).waitFor();
+		await page.getByText(/^1 row is in the table/).waitFor();
 		await hands.follow("Home");
 		await page.getByText("All 2 are all right.").waitFor();
 		expect(await health.getByRole("link", { name: "Succeeded" }).count()).toBe(
