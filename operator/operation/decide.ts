@@ -12,7 +12,11 @@ import { lifecycle } from "../jobs/lifecycle.ts";
 import { endedAs } from "../jobs/outcome.ts";
 import { podTemplateProblem } from "../jobs/template.ts";
 import type { WorkAction } from "../jobs/transition.ts";
-import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
+import {
+	type StoredUnder,
+	shardsIn,
+	storedUnder,
+} from "../source/routes/keys.ts";
 import { tablesOf } from "./erase.ts";
 import { erase, finishErase } from "./erase-decision.ts";
 import { finishImport } from "./import-decision.ts";
@@ -174,6 +178,7 @@ function prepare(state: OperationState, now: number): WorkOnOperation[] {
 		{
 			shard: needs.stored.shard,
 			sourceKey: needs.stored.sourceKey,
+			...shardsIn(needs.stored),
 			extent: "Chosen",
 			...dates,
 			...(spec.type === "Export" ? { totals: true } : { report: true }),
@@ -331,9 +336,10 @@ function recordReport(
 /** Archive releases what matches, date by date, and each event once, however often it is asked. */
 function release(
 	state: OperationState,
-	{ shard, sourceKey }: StoredUnder,
+	stored: StoredUnder,
 	now: number,
 ): WorkOnOperation[] {
+	const { shard, sourceKey } = stored;
 	const { operation, source } = state;
 	const { metadata, spec, status } = operation;
 	return ask<"askRelease">(
@@ -345,6 +351,7 @@ function release(
 				operation: metadata.uid!,
 				account: metadata.namespace!,
 				sourceKey,
+				...shardsIn(stored),
 				...(spec.dates ?? keptDays(source, now)),
 				filter: eventFilter(spec.filter),
 			},

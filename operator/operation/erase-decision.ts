@@ -3,7 +3,11 @@ import type {
 	OperationStatusErase,
 } from "../../crds/generated/types.ts";
 import { rfc3339 } from "../../packages/kube/resource.ts";
-import { type StoredUnder, storedUnder } from "../source/routes/keys.ts";
+import {
+	type StoredUnder,
+	shardsIn,
+	storedUnder,
+} from "../source/routes/keys.ts";
 import {
 	erasedRows,
 	erasureOf,
@@ -22,19 +26,19 @@ import {
 /** Archive erases the events wherever it has them, each once, however often it is asked. */
 export function erase(
 	state: OperationState,
-	{ shard, sourceKey }: StoredUnder,
+	stored: StoredUnder,
 	now: number,
 ): WorkOnOperation[] {
 	const { operation, pipelines } = state;
 	return ask<"askErase">(
 		state,
-		erasureQuestion(operation, shard, sourceKey),
+		erasureQuestion(operation, stored),
 		{
 			...erasing(operation),
 			facts: {
 				phase: "Running",
 				startTime: operation.status?.startTime ?? rfc3339(now),
-				sourceKey,
+				sourceKey: stored.sourceKey,
 			},
 			goOn(answer) {
 				const done = placesOf(answer);
@@ -72,17 +76,17 @@ function erasing({ spec }: Operation) {
 
 function erasureQuestion(
 	operation: Operation,
-	shard: number,
-	sourceKey: string,
+	stored: StoredUnder,
 	isLoaded = false,
 ) {
 	return {
 		type: "askErase",
-		shard,
+		shard: stored.shard,
 		question: {
 			operation: operation.metadata.uid!,
 			account: operation.metadata.namespace!,
-			sourceKey,
+			sourceKey: stored.sourceKey,
+			...shardsIn(stored),
 			erasure: {
 				...erasureOf(operation),
 				...(operation.spec.erase?.dryRun && { mode: "Count" as const }),
@@ -134,7 +138,7 @@ export function finishErase(
 	const { sourceKey = stored.sourceKey } = operation.status ?? {};
 	return ask<"askErase">(
 		state,
-		erasureQuestion(operation, stored.shard, sourceKey, true),
+		erasureQuestion(operation, { ...stored, sourceKey }, true),
 		{
 			...erasing(operation),
 			facts: { phase: "Running", erase },

@@ -102,6 +102,18 @@ test("a Run's links work for as long as it may take, and no longer", () => {
 	});
 });
 
+test("archive is told all shards of a Source that has moved: NATS may have lost them", () => {
+	const { references } = stateOf();
+	const asked = (shards: number[]) => {
+		const source = structuredClone(references!.source!);
+		Object.assign(source.status!, { shard: 1, shards });
+		const state = stateOf({ references: { ...references!, source } });
+		return decide(state, now).at(-1);
+	};
+	expect(asked([0, 1])).toHaveProperty("question.shards", [0, 1]);
+	expect(asked([1])).not.toHaveProperty("question.shards");
+});
+
 test("archive's last refusal stays in the status while archive is asked again", () => {
 	const refused = statusOf(start(away));
 	expect(refused.phase).toBe("Pending");

@@ -32,6 +32,7 @@ import { planDates } from "../pipeline/plan-dates.ts";
 import { type LoadTarget, resolveTarget } from "../pipeline/target.ts";
 import { comparedWarehouse } from "../pipeline/warehouse.ts";
 import { retentionIn } from "../reconcile/ledgers.ts";
+import { shardsIn, storedUnder } from "../source/routes/keys.ts";
 import { runJob, triggerOf, warehouseLabel } from "./job.ts";
 import { loadedMessage, loadingMessage } from "./messages.ts";
 import { withTrace } from "./run-trace.ts";
@@ -254,6 +255,7 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 		{
 			shard,
 			sourceKey: target.layout.sourceKey,
+			...shardsOf(state),
 			...plan,
 			...followed(status?.lastSuccess),
 			...(target.quarantine && { quarantine: true }),
@@ -261,6 +263,12 @@ function prepare(state: RunState, now: number): WorkOnRun[] {
 		now,
 		(answer) => startLoading(state, target, answer, now),
 	);
+}
+
+/** All shards of the Run's Source. */
+function shardsOf({ references }: RunState) {
+	const { source } = references ?? {};
+	return shardsIn(source && storedUnder(source));
 }
 
 /** The Run that has filled the table. */

@@ -8,7 +8,7 @@ import { type UtcDate, utcDate } from "../../packages/contracts/utc-date.ts";
 import { findCondition } from "../../packages/kube/conditions.ts";
 import { type AskAction, answerTo } from "../reconcile/questions.ts";
 import type { FindingOf } from "../reconcile/reasons.ts";
-import type { SourceKeys } from "./routes/keys.ts";
+import { type SourceKeys, shardsIn } from "./routes/keys.ts";
 import type { SourceState } from "./state.ts";
 
 /** Archive is asked again after this time. */
@@ -32,10 +32,12 @@ export function withRetentionAnswer(
 
 function questionOf(
 	state: SourceState,
-	{ shard, sourceKey }: SourceKeys,
+	keys: SourceKeys,
 ): AskAction<"askRetention"> {
 	const account = state.source.metadata.namespace!;
-	const question = { account, sourceKey, days: wantedDays(state) };
+	const { shard, sourceKey } = keys;
+	const days = wantedDays(state);
+	const question = { account, sourceKey, ...shardsIn(keys), days };
 	return { type: "askRetention", shard, question };
 }
 

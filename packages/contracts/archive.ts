@@ -1,3 +1,4 @@
+import type { OfShards } from "./route.ts";
 import type { ViolationKind } from "./tracking-plan.ts";
 import type { UtcDate } from "./utc-date.ts";
 
@@ -17,7 +18,7 @@ export const noticeIntervalMs = 1_000;
  * Operator's request to archive to delete all events of a Source, JSON on {@link file://./nats.ts deletionSubject}.
  * Operator repeats it until the answer says that nothing is left. No URL of the Source may still be served.
  */
-export interface DeletionRequest {
+export interface DeletionRequest extends OfShards {
 	account: string;
 	sourceKey: string;
 }
@@ -38,7 +39,7 @@ export type DeletionAnswer =
  * Operator's request to archive to release events from quarantine, JSON on {@link file://./nats.ts releaseSubject}. An
  * Operation releases the events of a date once, however often operator repeats the request.
  */
-export interface ReleaseRequest {
+export interface ReleaseRequest extends OfShards {
 	/** metadata.uid of the Operation. */
 	operation: string;
 	account: string;
@@ -70,7 +71,7 @@ export type AdditionAnswer =
  * Operator's request to archive to erase events, JSON on {@link file://./nats.ts erasureSubject}. An Operation erases what the
  * Source has when it is asked first, however often operator repeats the request.
  */
-export interface ErasureRequest {
+export interface ErasureRequest extends OfShards {
 	/** metadata.uid of the Operation. */
 	operation: string;
 	account: string;

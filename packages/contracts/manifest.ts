@@ -1,4 +1,5 @@
 import type { Erasure } from "./archive.ts";
+import type { OfShards } from "./route.ts";
 import type { UtcDate } from "./utc-date.ts";
 
 /**
@@ -229,7 +230,7 @@ export interface HeldAdditions {
 }
 
 /** Operator's request to archive, JSON on {@link file://./nats.ts manifestSubject}. */
-export interface ManifestRequest extends AskedDates {
+export interface ManifestRequest extends AskedDates, OfShards {
 	run: string;
 	account: string;
 	sourceKey: string;

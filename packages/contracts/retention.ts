@@ -1,3 +1,4 @@
+import type { OfShards } from "./route.ts";
 import { addDays, type UtcDate } from "./utc-date.ts";
 
 /** A Source's events stay so many days after their date, unless the Source says more. Runs load back to today − 30. */
@@ -46,7 +47,7 @@ export function isLonger(a: number, b: number): boolean {
 }
 
 /** Operator's request to archive to keep a Source's events so long, JSON on {@link file://./nats.ts retentionSubject}. */
-export interface RetentionRequest {
+export interface RetentionRequest extends OfShards {
 	account: string;
 	sourceKey: string;
 	/** At least {@link retainedDays}, or {@link forever}. */

@@ -217,6 +217,12 @@ export function shardsKey(sourceKey: string): string {
 	return `shards.${sourceKey}`;
 }
 
+/** In a request of the operator to archive, which may not know yet where a Source has been: NATS is new, or was restored. */
+export interface OfShards {
+	/** All that may hold the Source's events, if there are several. */
+	shards?: readonly number[] | undefined;
+}
+
 /** The first set with what the others add. */
 export function unitedShards(...sets: readonly (readonly number[])[]) {
 	return [...new Set(sets.flat())];

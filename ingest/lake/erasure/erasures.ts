@@ -52,7 +52,7 @@ export function answerErasures(
 async function erase(
 	context: LakeContext,
 	shard: LakeShard,
-	{ operation, account, sourceKey, erasure: asked }: ErasureRequest,
+	{ operation, account, sourceKey, shards, erasure: asked }: ErasureRequest,
 	task: RequestTask,
 ): Promise<ErasureDone> {
 	const { mode } = asked;
@@ -62,7 +62,7 @@ async function erase(
 	const source = { account, sourceKey };
 	requireTurn(changing, account, maxWaiting, "Operations");
 	const records = new ErasureStore(store);
-	const flushed = await flushShares(shard, source, task);
+	const flushed = await flushShares(shard, { ...source, shards }, task);
 	const wrong = "the date of the erasure would be wrong";
 	requireSameClocks(flushed, wrong);
 	await untilPurged(shard, task);

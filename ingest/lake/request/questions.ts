@@ -120,6 +120,12 @@ const days = integer(retainedDays, 36_500);
 /** More than the CRD's `status.shards` may have. */
 const maxShardsAsked = 2_000;
 
+/** A source that may have been in several shards. */
+const wholeSource = {
+	...source,
+	shards: optional(list(integer(0, Infinity), maxShardsAsked)),
+};
+
 /** What archive may be asked. The fields of a request become parts of object keys, so each has a form. */
 export interface Question<Request, Answer> {
 	subject(shard: number): string;
@@ -146,7 +152,7 @@ export const questions = {
 		manifestSubject,
 		{
 			run: uid,
-			...source,
+			...wholeSource,
 			askedAt: optional(time),
 			extent: oneOf("Whole", "Rest", "Chosen"),
 			start: optional(date),
@@ -193,7 +199,7 @@ export const questions = {
 	deletion: asked<DeletionRequest, DeletionAnswer>(
 		"deletion",
 		deletionSubject,
-		source,
+		wholeSource,
 	),
 	export: asked<ExportRequest, ExportAnswer>("export", exportSubject, {
 		operation: uid,
@@ -214,7 +220,7 @@ export const questions = {
 	}),
 	release: asked<ReleaseRequest, AdditionAnswer>("release", releaseSubject, {
 		operation: uid,
-		...source,
+		...wholeSource,
 		start: date,
 		end: date,
 		filter: object<ReleaseRequest["filter"]>({
@@ -225,7 +231,7 @@ export const questions = {
 	}),
 	erasure: asked<ErasureRequest, ErasureAnswer>("erasure", erasureSubject, {
 		operation: uid,
-		...source,
+		...wholeSource,
 		erasure: object<ErasureRequest["erasure"]>({
 			mode: oneOf("RemoveRow", "BlankBody", "Count"),
 			eventIDs: filterTexts(),
@@ -239,7 +245,7 @@ export const questions = {
 		"retention",
 		retentionSubject,
 		{
-			...source,
+			...wholeSource,
 			days: (value) => (value === forever ? forever : days(value)),
 		},
 	),

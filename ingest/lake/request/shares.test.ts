@@ -93,34 +93,44 @@ test("the dates since some cuts are those of later ones of any stream, in quaran
 	]);
 });
 
-test("before a source is read, each shard that may hold its events archives what it has", async () => {
-	const source = { account: "shop", sourceKey: "aa".repeat(16) };
-	const own = shareWith({ "2026-03-01": [1] });
-	const other = shareWith({ "2026-03-01": [4] });
-	const done: string[] = [];
-	const known = Buffer.from('{"shards":[0,1]}').toString("base64");
-	const message = { subject: "", seq: 1, data: known, time: "" };
-	const shard = {
-		number: 0,
-		connection: {
-			options: {},
-			request: async () => ({
-				data: Buffer.from(JSON.stringify({ message })),
-			}),
-			requestMany: async (subject: string) => {
-				done.push(subject);
-				const { firstEventDate } = other;
-				const answer = { ok: true, firstEventDate, ...pageOf(other) };
-				return [{ json: () => answer }];
-			},
-		} as unknown as NatsConnection,
-		end: async () => ({ time: "2026-03-02T00:00:00Z" }),
-		flush: async () => void done.push("own"),
-		index: { source: () => (done.includes("own") ? own : undefined) },
-	} as unknown as LakeShard;
-	const { shares } = await flushShares(shard, source, {} as never);
-	expect(done.sort()).toEqual(["own", "tidemill.archive.1.share"]);
-	expect(
-		objectsIn(shares, "objects", "2026-03-01")?.map(({ first }) => first),
-	).toEqual([1, 4]);
-});
+test.each([
+	["NATS says", '{"shards":[0,1]}', undefined],
+	["the operator says, since NATS is new", "", [0, 1]],
+])(
+	"before a source is read, each shard that may hold its events archives what it has, as %s",
+	async (_, inNats, told) => {
+		const source = { account: "shop", sourceKey: "aa".repeat(16) };
+		const own = shareWith({ "2026-03-01": [1] });
+		const other = shareWith({ "2026-03-01": [4] });
+		const done: string[] = [];
+		const known = Buffer.from(inNats).toString("base64");
+		const message = { subject: "", seq: 1, data: known, time: "" };
+		const shard = {
+			number: 0,
+			connection: {
+				options: {},
+				request: async () => ({
+					data: Buffer.from(JSON.stringify({ message })),
+				}),
+				requestMany: async (subject: string) => {
+					done.push(subject);
+					const { firstEventDate } = other;
+					const answer = { ok: true, firstEventDate, ...pageOf(other) };
+					return [{ json: () => answer }];
+				},
+			} as unknown as NatsConnection,
+			end: async () => ({ time: "2026-03-02T00:00:00Z" }),
+			flush: async () => void done.push("own"),
+			index: { source: () => (done.includes("own") ? own : undefined) },
+		} as unknown as LakeShard;
+		const { shares } = await flushShares(
+			shard,
+			{ ...source, shards: told },
+			{} as never,
+		);
+		expect(done.sort()).toEqual(["own", "tidemill.archive.1.share"]);
+		expect(
+			objectsIn(shares, "objects", "2026-03-01")?.map(({ first }) => first),
+		).toEqual([1, 4]);
+	},
+);

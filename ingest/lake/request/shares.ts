@@ -12,6 +12,7 @@ import {
 } from "../../../packages/contracts/archive.ts";
 import { bucket } from "../../../packages/contracts/nats.ts";
 import {
+	type OfShards,
 	type SourceShards,
 	shardsKey,
 	unitedShards,
@@ -145,7 +146,7 @@ export function objectsIn(
  */
 export async function flushShares(
 	own: LakeShard,
-	source: SourceName,
+	source: SourceName & OfShards,
 	task: RequestTask,
 	flushOwn = (end: StreamEnd) => own.flush(source.sourceKey, task, end),
 ): Promise<Pick<StreamEnd, "time" | "clockFault"> & { shares: ShardShare[] }> {
@@ -153,7 +154,8 @@ export async function flushShares(
 	const { connection } = own;
 	// The time comes before the set of shards: what goes to a shard that the set lacks is acknowledged later.
 	const end = await own.end();
-	const shards = await readSourceShards(connection, sourceKey, own.number);
+	const known = await readSourceShards(connection, sourceKey);
+	const shards = unitedShards([own.number], known, source.shards ?? []);
 	const shares = await Promise.all(
 		shards.map(async (shard) => {
 			if (shard !== own.number) return askShare(connection, shard, source);
@@ -166,25 +168,23 @@ export async function flushShares(
 }
 
 /**
- * The shards that may hold a source's events, `asked` first. The stream's leader answers: a server that lags may know the set
+ * The shards that may hold the events of a source that has moved. The stream's leader answers: a server that lags may know the set
  * of before a move, as KV's direct reads do.
  */
 async function readSourceShards(
 	connection: NatsConnection,
 	sourceKey: string,
-	asked: number,
-): Promise<number[]> {
+): Promise<readonly number[]> {
 	const { streams } = await jetstreamManager(connection, { checkAPI: false });
 	const query = {
 		last_by_subj: `$KV.${bucket.sourceKeys}.${shardsKey(sourceKey)}`,
 	};
 	try {
 		const found = await streams.getMessage(`KV_${bucket.sourceKeys}`, query);
-		const known = found?.data.length ? found.json<SourceShards>().shards : [];
-		return unitedShards([asked], known);
+		return found?.data.length ? found.json<SourceShards>().shards : [];
 	} catch (error) {
 		// The operator hasn't made the bucket yet.
-		if (isStreamNotFound(error)) return [asked];
+		if (isStreamNotFound(error)) return [];
 		throw error;
 	}
 }

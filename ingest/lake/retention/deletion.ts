@@ -28,14 +28,14 @@ export function answerDeletions(
 	shard: LakeShard,
 ): Answers["deletion"] {
 	const { tombstones, log } = context;
-	return async (source, task) => {
+	return async ({ shards, ...source }, task) => {
 		// The tombstone comes first: archiving leaves the source out from now on, and the sweep removes late objects.
 		await tombstones.add(source);
 		shard.forgetDeleted();
 		const progress = await context.progress();
 		await progress.setDeleted(source, Date.now());
 		// Events may have been in the stream, or on their way into the store, before the tombstone.
-		await flushShares(shard, source, task);
+		await flushShares(shard, { ...source, shards }, task);
 		const untilMs = performance.now() + sliceMs;
 		const { objects, remainsFrom } = await deleteSourceObjects(
 			context,

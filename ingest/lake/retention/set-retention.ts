@@ -32,14 +32,14 @@ async function setRetention(
 	{ tombstones, progress, log }: LakeContext,
 	shard: LakeShard,
 	keeper: RetentionKeeper,
-	{ days, ...source }: RetentionRequest,
+	{ days, shards, ...source }: RetentionRequest,
 	task: RequestTask,
 ): Promise<RetentionAnswer> {
 	await tombstones.refresh();
 	requireUndeleted(tombstones, source);
 	const { retentions } = keeper;
 	// Only now the index is sure to have the source's first date.
-	const flushed = await flushShares(shard, source, task);
+	const flushed = await flushShares(shard, { ...source, shards }, task);
 	requireSameClocks(flushed, "days that are kept would count as deleted");
 	const [firstEventDate] = flushed.shares
 		.map((share) => share.firstEventDate)

@@ -9,7 +9,12 @@ import {
 import type { CommonAction, FinalizerAction } from "../../reconcile/actions.ts";
 import { type AskAction, answerTo } from "../../reconcile/questions.ts";
 import type { KubeEventReason, Reason } from "../../reconcile/reasons.ts";
-import { heldUnder, type StoredUnder, storedUnder } from "../routes/keys.ts";
+import {
+	heldUnder,
+	type StoredUnder,
+	shardsIn,
+	storedUnder,
+} from "../routes/keys.ts";
 import type { DeletionState } from "./state.ts";
 
 export type DeletionAction =
@@ -58,7 +63,7 @@ export function decide(state: DeletionState, now: number): DeletionAction[] {
 	// Every archive deletes what is in the bucket. People may write the Secret, and nobody answers for a shard that isn't there.
 	const shard = stored.shard < state.shards ? stored.shard : 0;
 	const account = source.metadata.namespace!;
-	const question = { account, sourceKey };
+	const question = { account, sourceKey, ...shardsIn(stored, state.shards) };
 	const asked: DeletionAction = { type: "askDeletion", shard, question };
 	const answer = answerTo(state.answered, asked);
 	return answer

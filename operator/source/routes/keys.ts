@@ -1,7 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Source } from "../../../crds/generated/types.ts";
 import { annotation, label, managedByTidemill } from "../../../crds/labels.ts";
-import { type Route, unitedShards } from "../../../packages/contracts/route.ts";
+import {
+	type OfShards,
+	type Route,
+	unitedShards,
+} from "../../../packages/contracts/route.ts";
 import type { Secret } from "../../../packages/kube/kinds.ts";
 import { keysSecretName } from "../../reconcile/secret-names.ts";
 
@@ -30,6 +34,15 @@ export function storedUnder({ status }: Source): StoredUnder | undefined {
 	return sourceKey !== undefined && shard !== undefined
 		? { sourceKey, shard, shards: unitedShards(shards, [shard]) }
 		: undefined;
+}
+
+/** What a request to archive says of the shards that exist. */
+export function shardsIn(
+	stored: StoredUnder | undefined,
+	exist = Infinity,
+): OfShards {
+	const shards = (stored?.shards ?? []).filter((shard) => shard < exist);
+	return shards.length > 1 ? { shards } : {};
 }
 
 /**

@@ -207,8 +207,8 @@ ${setObjectsDone}		await writer.write(shard, cut, groups.filter(({ group }) => g
 	{
 		name: "manifests forget the shards that a Source was in",
 		file: "ingest/lake/request/shares.ts",
-		find: "		return unitedShards([asked], known);\n",
-		replace: "		return [asked];\n",
+		find: "unitedShards([own.number], known, source.shards ?? [])",
+		replace: "unitedShards([own.number])",
 		faults: [{ kind: "move", source: 1, after: [5] }],
 		seenBy: {
 			file: "ingest/lake/request/shares.test.ts",

@@ -175,14 +175,17 @@ export async function refusedManifest(
 /** Where the manifest of a Run is that would load all of a Source or what is asked for, with what is in quarantine. */
 async function manifestURL(
 	scene: Scene,
-	{ account, sourceKey, shard }: Route,
+	route: Route,
 	run: string = randomUUID(),
 	asked: AskedDates = { extent: "Whole" },
 ): Promise<string> {
+	const { account, sourceKey, shard } = route;
 	const question: ManifestRequest = {
 		run,
 		account,
 		sourceKey,
+		// The operator has it from the Source's status.
+		shards: scene.moves.shardsOf(route),
 		...asked,
 		quarantine: true,
 	};
