@@ -5,6 +5,7 @@ import { connection, unwatched } from "../api/changes.ts";
 import { can, session, signOut } from "../api/session.ts";
 import { SelectField } from "../components/field.tsx";
 import { Toasts } from "../components/toast.tsx";
+import { toast } from "../components/toasts.ts";
 import { palette } from "../messages/palette.ts";
 import { shell as words } from "../messages/shell.ts";
 import type { Palette as PaletteOf } from "../palette/palette.tsx";
@@ -109,18 +110,21 @@ function PaletteButton() {
 	const [Palette, setPalette] = useState<typeof PaletteOf>();
 	const [isOpen, setOpen] = useState(false);
 	const open = async () => {
-		const { Palette: loaded } = await import("../palette/palette.tsx");
-		setPalette(() => loaded);
-		setOpen(true);
+		try {
+			const { Palette: loaded } = await import("../palette/palette.tsx");
+			setPalette(() => loaded);
+			setOpen(true);
+		} catch {
+			toast(words.stillMissing, "bad");
+		}
 	};
 	useEffect(() => {
 		const press = (event: KeyboardEvent) => {
-			if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey))
-				return;
-			// Within a dialog its question comes first.
-			if (document.querySelector("dialog[open]")) return;
+			const { key, ctrlKey, metaKey, shiftKey, altKey } = event;
+			if (key !== "k" || !(ctrlKey || metaKey) || shiftKey || altKey) return;
 			event.preventDefault();
-			void open();
+			// Within a dialog its question comes first.
+			if (!document.querySelector("dialog[open]")) void open();
 		};
 		addEventListener("keydown", press);
 		return () => removeEventListener("keydown", press);

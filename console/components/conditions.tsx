@@ -1,4 +1,5 @@
 import { forms as words } from "../messages/forms.ts";
+import { conditionTone } from "./condition-tone.ts";
 import { StatusBadge } from "./status-badge.tsx";
 import { Time } from "./time.tsx";
 
@@ -9,9 +10,6 @@ interface Condition {
 	message: string;
 	lastTransitionTime: string;
 }
-
-/** Those that are bad while they are True. */
-const alarms = new Set(["Failed", "EventsLost"]);
 
 /** What the operator says of a resource, in its own words. */
 export function Conditions({
@@ -30,7 +28,7 @@ export function Conditions({
 							<StatusBadge
 								status={type}
 								label={`${type}: ${status}`}
-								tone={toneOf(type, status)}
+								tone={conditionTone({ type, status })}
 							/>{" "}
 							<strong>{reason}</strong>{" "}
 							<span class="quiet">
@@ -43,9 +41,4 @@ export function Conditions({
 			</ul>
 		</section>
 	);
-}
-
-function toneOf(type: string, status: string) {
-	if (status === "Unknown") return "busy";
-	return (status === "True") === alarms.has(type) ? "bad" : "good";
 }

@@ -75,7 +75,7 @@ export function DataTable<Row>({
 	const left = sorted.length - shown;
 	return (
 		<>
-			{findBy && rows.length >= searchedRows && (
+			{findBy && (text !== "" || rows.length >= searchedRows) && (
 				<TextField
 					label={words.find}
 					type="search"
@@ -83,8 +83,10 @@ export function DataTable<Row>({
 					onInput={setText}
 				/>
 			)}
-			{wanted && (
-				<p role="status">{words.foundOf(found.length, rows.length)}</p>
+			{findBy && (
+				<p role="status">
+					{wanted && words.foundOf(found.length, rows.length)}
+				</p>
 			)}
 			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard (WCAG 2.1.1). */}
 			<section class="table-box" tabIndex={0} aria-label={caption}>

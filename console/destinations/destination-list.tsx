@@ -16,7 +16,7 @@ export function DestinationList() {
 				{
 					key: "status",
 					title: words.status,
-					sortBy: ({ status }) => status,
+					sortBy: ({ status = "Checking" }) => status,
 					render: ({ status = "Checking" }) => <StatusBadge status={status} />,
 				},
 				{

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { addDays } from "../../packages/contracts/utc-date.ts";
+import { live } from "../api/changes.ts";
 import { api } from "../api/request.ts";
 import { useLoaded } from "../api/use-loaded.ts";
 import { SelectField } from "../components/field.tsx";
@@ -8,21 +9,25 @@ import { ProblemBox } from "../components/problem-box.tsx";
 import type { Source, SourceDays } from "../generated/types.ts";
 import { home as words } from "../messages/home.ts";
 import { href } from "../router/navigation.ts";
-import type { SourceDay } from "../sources/activity.ts";
+import { progressOf, type SourceDay } from "../sources/activity.ts";
+import { useBounded } from "../sources/use-bounded.ts";
 
 const width = 20;
 const height = 96;
 
 /** What came to one Source on each of the last 31 dates. One Source at a time: each is a request, and an account has hundreds. */
 export function DayBars({ sources }: { sources: readonly Source[] }) {
-	const [chosen, setChosen] = useState("");
-	const name = sources.some((source) => source.name === chosen)
-		? chosen
-		: latestOf(sources);
-	const path = `sources/${encodeURIComponent(name)}/days`;
+	const [name, setName] = useState(() => latestOf(sources));
+	const source = sources.find((one) => one.name === name);
+	const progress = useBounded(
+		source ? progressOf(source, live("pipelines").values()) : "",
+	);
 	const { answer, problem, retry } = useLoaded(
-		(signal) => api.get<SourceDays>(path, { signal }),
-		[path],
+		async (signal) => {
+			const path = `sources/${encodeURIComponent(name)}/days`;
+			return { name, days: await api.get<SourceDays>(path, { signal }) };
+		},
+		[name, progress],
 	);
 	return (
 		<section class="group" aria-labelledby="days">
@@ -32,13 +37,13 @@ export function DayBars({ sources }: { sources: readonly Source[] }) {
 					label={words.daysOf}
 					value={name}
 					options={sources.map((source) => [source.name, source.name] as const)}
-					onChange={setChosen}
+					onChange={setName}
 				/>
 			</div>
 			<p class="quiet">{words.daysHelp}</p>
 			{problem && <ProblemBox problem={problem} onRetry={retry} triesItself />}
-			{answer ? (
-				<Bars source={name} days={answer.items} />
+			{answer?.name === name ? (
+				<Bars source={name} days={answer.days.items} />
 			) : (
 				!problem && <Skeleton lines={3} />
 			)}
@@ -126,7 +131,7 @@ function storedOf({ stored, imported }: SourceDay): number {
 	return stored + imported;
 }
 
-export function latestOf(sources: readonly Source[]): string {
+function latestOf(sources: readonly Source[]): string {
 	const [latest] = sources.toSorted((a, b) =>
 		(a.lastEventTime ?? "") > (b.lastEventTime ?? "") ? -1 : 1,
 	);

@@ -1,4 +1,4 @@
-import { anyTypesTableOf } from "../../crds/table-name.ts";
+import { otherTypesTableOf } from "../../crds/table-name.ts";
 import { shellWord } from "../../packages/escapes/shell.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { Destination, Pipeline } from "../generated/types.ts";
@@ -12,13 +12,19 @@ export interface Step {
 	query?: Record<string, string>;
 }
 
-/** From nothing to a row, each step done by what has happened. Empty for an account that has more than one Pipeline. */
+/**
+ * From nothing to a row, each step done by what has happened. Empty for an account that has more than one Pipeline, and for a
+ * visitor who couldn't take them all.
+ */
 export function firstSteps({
 	sources,
 	destinations,
 	pipelines,
-}: Omit<Account, "runs">): Step[] {
-	if (pipelines.size > 1) return [];
+	can,
+}: Account): Step[] {
+	const kinds = ["sources", "destinations", "pipelines"];
+	if (!destinations || !pipelines || pipelines.size > 1) return [];
+	if (!kinds.every((kind) => can(kind, "create"))) return [];
 	const all = [...sources.values()];
 	const [pipeline] = pipelines.values();
 	const source = all.find(({ lastEventTime }) => lastEventTime) ?? all[0];
@@ -61,19 +67,23 @@ function isReady({ conditions = [] }: Destination): boolean {
 	);
 }
 
-export function hasRows({ lastRun, lastSuccess }: Pipeline): boolean {
-	return lastSuccess !== undefined && (lastRun?.rows ?? 0) > 0;
+/** Whether a Run has ever put a row into its table. */
+export function hasRows({ lastSuccess }: Pipeline): boolean {
+	return lastSuccess !== undefined && !lastSuccess.empty;
 }
 
 /** The command that shows rows of the Pipeline's table, in the namespace; undefined as long as there is no table. */
 export function queryOf(
-	{ tableName, table, destinationRef }: Pipeline,
+	{ tableName, table, eventTypeTables, destinationRef }: Pipeline,
 	{ type }: Destination,
 	namespace: string,
 ): string | undefined {
 	if (tableName === undefined) return undefined;
 	const quote = warehouses.get(type)?.nameQuote ?? '"';
-	const name = table?.perEventType ? anyTypesTableOf(tableName) : tableName;
+	const [first] = eventTypeTables?.types ?? [];
+	const name = table?.perEventType
+		? (first?.table ?? otherTypesTableOf(tableName))
+		: tableName;
 	const query = `select * from ${quote}${name}${quote} limit 10`;
 	return [
 		...["tidemill", "sql", "--namespace", namespace],

@@ -1,4 +1,5 @@
-import type { Destination, Pipeline, Run, Source } from "../generated/types.ts";
+import { conditionTone } from "../components/condition-tone.ts";
+import type { Destination, Pipeline, Source } from "../generated/types.ts";
 import { home as words } from "../messages/home.ts";
 import { planNameOf } from "../tracking-plans/plan-form.ts";
 
@@ -12,70 +13,62 @@ export interface Finding {
 	action: string;
 }
 
-/** A Source with one of the Pipelines that load it. Each lacks where nobody has made it. */
+/** A Source with one of the Pipelines that load it. Each lacks where nobody has made it, or the visitor may not list it. */
 export interface Road {
 	source: Source | undefined;
 	pipeline: Pipeline | undefined;
-	destination: Destination | undefined;
 	/** The worst first. */
 	findings: Finding[];
 }
 
+/** What the visitor may list; undefined is a kind that they may not. */
 export interface Account {
 	sources: ReadonlyMap<string, Source>;
-	pipelines: ReadonlyMap<string, Pipeline>;
-	destinations: ReadonlyMap<string, Destination>;
-	runs: ReadonlyMap<string, Run>;
+	pipelines: ReadonlyMap<string, Pipeline> | undefined;
+	destinations: ReadonlyMap<string, Destination> | undefined;
+	can(kind: string, verb: "create" | "update"): boolean;
 }
-
-/** An operator that is busy or restarts begins a Run later than this only if something is wrong. */
-const lateAfterMs = 5 * 60_000;
 
 const severity = { bad: 0, warning: 1, busy: 2 };
 
-/**
- * Each Pipeline with its Source and its Destination, and each Source without a Pipeline: those that need somebody first. What a
- * Source needs is said once, at its first Pipeline.
- */
-export function roadsOf(account: Account, nowMs: number): Road[] {
-	const { sources, destinations } = account;
-	const pipelines = [...account.pipelines.values()].sort(byName);
+/** Each Pipeline with its Source and its Destination, and each Source without a Pipeline: those that need somebody first. */
+export function roadsOf(account: Account): Road[] {
+	const { sources, destinations, can } = account;
+	const pipelines = [...(account.pipelines?.values() ?? [])].sort(byName);
 	const said = new Set<string>();
 	const loaded = pipelines.map((pipeline): Road => {
 		const source = sources.get(pipeline.sourceRef.name);
-		const destination = destinations.get(pipeline.destinationRef.name);
-		const isFirst = source && !said.has(source.name);
+		const destination = destinations?.get(pipeline.destinationRef.name);
+		const ofItsSource = source ? ofSource(source, can) : [];
+		const isAgain = source !== undefined && said.has(source.name);
 		if (source) said.add(source.name);
-		return roadOf({ source, pipeline, destination }, [
-			...(isFirst ? ofSource(source) : []),
-			...(destination ? ofDestination(destination) : []),
-			...ofPipeline(pipeline, account.runs, nowMs),
+		const ofItsDestination = destination ? ofDestination(destination, can) : [];
+		return roadOf(source, pipeline, [
+			...(isAgain ? inShort(ofItsSource) : ofItsSource),
+			...ofItsDestination,
+			...ofPipeline(pipeline, can, ofItsDestination.length > 0),
 		]);
 	});
 	const unloaded = [...sources.values()]
 		.filter(({ name }) => !said.has(name))
 		.sort(byName)
 		.map((source) =>
-			roadOf({ source, pipeline: undefined, destination: undefined }, [
-				...ofSource(source),
-				{
-					tone: "warning",
-					text: words.noPipeline,
-					to: "pipelines/new",
-					query: { source: source.name },
-					action: words.newPipeline,
-				},
+			roadOf(source, undefined, [
+				...ofSource(source, can),
+				...(account.pipelines ? [withoutPipeline(source, can)] : []),
 			]),
 		);
 	return [...loaded, ...unloaded].sort((a, b) => severityOf(a) - severityOf(b));
 }
 
 function roadOf(
-	ends: Omit<Road, "findings">,
+	source: Source | undefined,
+	pipeline: Pipeline | undefined,
 	findings: readonly Finding[],
 ): Road {
 	return {
-		...ends,
+		source,
+		pipeline,
 		findings: findings.toSorted((a, b) => severity[a.tone] - severity[b.tone]),
 	};
 }
@@ -88,26 +81,46 @@ function byName(a: { name: string }, b: { name: string }): number {
 	return a.name < b.name ? -1 : 1;
 }
 
-function ofSource(source: Source): Finding[] {
+/** What a Source needs is said in full at its first Pipeline. */
+function inShort(findings: Finding[]): Finding[] {
+	const [worst] = findings.toSorted(
+		(a, b) => severity[a.tone] - severity[b.tone],
+	);
+	return worst ? [{ ...worst, text: words.sourceToo }] : [];
+}
+
+function withoutPipeline({ name }: Source, can: Account["can"]): Finding {
+	const text = words.noPipeline;
+	return can("pipelines", "create")
+		? {
+				...{ tone: "warning", text, action: words.newPipeline },
+				...{ to: "pipelines/new", query: { source: name } },
+			}
+		: { tone: "warning", text, to: `sources/${name}`, action: words.toSource };
+}
+
+function ofSource(source: Source, can: Account["can"]): Finding[] {
 	const { name, suspend, managedBy, conditions, counts, lastEventTime } =
 		source;
 	const at = `sources/${name}`;
 	const plan = planNameOf(source);
 	const quarantined = counts?.quarantined ?? 0;
+	const mayEdit = can("sources", "update") && !managedBy;
 	return [
-		...(suspend
-			? [warning(words.suspendedSource, at, words.toSource)]
-			: notReady(conditions, at, managedBy, words.editSource, words.toSource)),
-		...trueAlarms(conditions).map(({ reason, message }) =>
-			bad(words.notReady(reason, message), at, words.toSource),
-		),
+		...ofConditions(conditions, {
+			at,
+			open: words.toSource,
+			...(mayEdit && { edit: words.editSource }),
+			suspended: suspend && words.suspendedSource,
+		}),
 		...(quarantined > 0 && plan
 			? [
-					warning(
-						words.quarantined(quarantined.toLocaleString("en")),
-						`tracking-plans/${plan}`,
-						words.toQuarantine,
-					),
+					{
+						tone: "warning" as const,
+						text: words.quarantined(quarantined.toLocaleString("en")),
+						to: `tracking-plans/${plan}`,
+						action: words.toQuarantine,
+					},
 				]
 			: []),
 		...(lastEventTime === undefined && !suspend
@@ -116,108 +129,85 @@ function ofSource(source: Source): Finding[] {
 						tone: "busy" as const,
 						text: words.noEvents,
 						to: at,
-						action: words.sendOne,
+						action: words.toSource,
 					},
 				]
 			: []),
 	];
 }
 
-function ofDestination(destination: Destination): Finding[] {
-	const { name, managedBy, conditions } = destination;
-	return notReady(
-		conditions,
-		`destinations/${name}`,
-		managedBy,
-		words.editDestination,
-		words.toDestination,
-	);
+function ofDestination(
+	{ name, managedBy, conditions }: Destination,
+	can: Account["can"],
+): Finding[] {
+	const mayEdit = can("destinations", "update") && !managedBy;
+	return ofConditions(conditions, {
+		at: `destinations/${name}`,
+		open: words.toDestination,
+		...(mayEdit && { edit: words.editDestination }),
+	});
 }
 
+/** @param isDestinationSaid what its Destination lacks is said already */
 function ofPipeline(
-	pipeline: Pipeline,
-	runs: Account["runs"],
-	nowMs: number,
+	{ name, suspend, managedBy, conditions, lastRun }: Pipeline,
+	can: Account["can"],
+	isDestinationSaid: boolean,
 ): Finding[] {
-	const { name, suspend, managedBy, conditions, lastRun, nextRunTime } =
-		pipeline;
-	const at = `pipelines/${name}`;
-	const run = lastRun && runs.get(lastRun.name);
-	const unfit = (run?.unfitValues ?? []).reduce(
-		(sum, { rows }) => sum + rows,
-		0,
-	);
-	const isAtWork = [...runs.values()].some(
-		({ pipeline: of, status }) =>
-			of === name && (status === "Running" || status === "Pending"),
-	);
-	const isLate =
-		nextRunTime !== undefined &&
-		Date.parse(nextRunTime) + lateAfterMs < nowMs &&
-		!isAtWork;
-	return [
-		...(suspend
-			? [warning(words.suspendedPipeline, at, words.toPipeline)]
-			: notReady(
-					conditions,
-					at,
-					managedBy,
-					words.editPipeline,
-					words.toPipeline,
-				)),
-		...(lastRun?.status === "Failed"
-			? [
-					bad(
-						words.runFailed(run?.error?.message ?? lastRun.name),
-						`runs/${lastRun.name}`,
-						words.toRun,
-					),
-				]
-			: []),
-		...(isLate && !suspend ? [bad(words.late, at, words.toPipeline)] : []),
-		...(unfit > 0
-			? [
-					warning(
-						words.unfit(unfit.toLocaleString("en")),
-						`runs/${lastRun!.name}`,
-						words.toRun,
-					),
-				]
-			: []),
-	];
+	const mayEdit = can("pipelines", "update") && !managedBy;
+	const found = ofConditions(conditions, {
+		at: `pipelines/${name}`,
+		open: words.toPipeline,
+		...(mayEdit && { edit: words.editPipeline }),
+		...(lastRun && { run: `runs/${lastRun.name}` }),
+		suspended: suspend && words.suspendedPipeline,
+	});
+	return isDestinationSaid
+		? found.filter(({ text }) => !text.startsWith("DestinationNotReady: "))
+		: found;
 }
 
-type Conditions = readonly {
-	type: string;
-	status: string;
-	reason: string;
-	message: string;
-}[];
+interface Place {
+	at: string;
+	/** The words of the link to its page. */
+	open: string;
+	/** The words of the link to its form, for who may change it there: what a GitOps tool applies is mended in its repository. */
+	edit?: string;
+	/** The address of the last Run. */
+	run?: string;
+	suspended?: string | false | undefined;
+}
 
-/** What stands in Git is mended there, so its page is opened in place of the form. */
-function notReady(
-	conditions: Conditions = [],
-	at: string,
-	managedBy: string | undefined,
-	edit: string,
-	open: string,
+/** Of what the last Run did. */
+const ofRuns = new Set(["RunSucceeded", "ValuesFit"]);
+
+/** Of these, what isn't as it should be stops nothing. */
+const mild = new Set(["Cancelled", "Unfit", "Quiet"]);
+
+/** The operator's own words: each condition that isn't good, and `Ready` while nobody knows. */
+function ofConditions(
+	conditions: Source["conditions"] = [],
+	{ at, open, edit, run, suspended }: Place,
 ): Finding[] {
-	const ready = conditions.find(({ type }) => type === "Ready");
-	if (ready?.status !== "False") return [];
-	const text = words.notReady(ready.reason, ready.message);
-	return [managedBy ? bad(text, at, open) : bad(text, `${at}/edit`, edit)];
-}
-
-function trueAlarms(conditions: Conditions = []): Conditions {
-	return conditions.filter(
-		({ type, status }) => type === "EventsLost" && status === "True",
-	);
-}
-
-function bad(text: string, to: string, action: string): Finding {
-	return { tone: "bad", text, to, action };
-}
-
-function warning(text: string, to: string, action: string): Finding {
-	return { tone: "warning", text, to, action };
+	const found = conditions.flatMap((condition): Finding[] => {
+		const { type, reason, message } = condition;
+		const tone = conditionTone(condition);
+		if (tone === "good" || (suspended && type === "Ready")) return [];
+		const text = words.said(reason, message);
+		if (tone === "busy")
+			return type === "Ready" ? [{ tone, text, to: at, action: open }] : [];
+		const isMild = mild.has(reason);
+		const where =
+			run && ofRuns.has(type)
+				? { to: run, action: words.toRun }
+				: type === "Ready" && edit
+					? { to: `${at}/edit`, action: edit }
+					: { to: at, action: open };
+		return [{ tone: isMild ? "warning" : "bad", text, ...where }];
+	});
+	if (suspended)
+		found.push({ tone: "warning", text: suspended, to: at, action: open });
+	else if (!conditions.some(({ type }) => type === "Ready"))
+		found.push({ tone: "busy", text: words.notSeen, to: at, action: open });
+	return found;
 }

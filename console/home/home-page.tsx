@@ -4,7 +4,6 @@ import { CodeBlock } from "../components/code-block.tsx";
 import { DataTable } from "../components/data-table.tsx";
 import { Page, Skeleton } from "../components/page.tsx";
 import { StatusBadge } from "../components/status-badge.tsx";
-import { useMinutes } from "../components/time.tsx";
 import { home as words } from "../messages/home.ts";
 import { href, namespace } from "../router/navigation.ts";
 import { DayBars } from "./day-bars.tsx";
@@ -13,8 +12,7 @@ import { type Account, type Road, roadsOf } from "./health.ts";
 
 /** `home`: whether everything is all right, and what to do where it isn't. */
 export function HomePage() {
-	const now = useMinutes();
-	const kinds = ["sources", "pipelines", "destinations", "runs"] as const;
+	const kinds = ["sources", "pipelines", "destinations"] as const;
 	if (!kinds.every((kind) => isReady(kind) || !can(kind, "list")))
 		return (
 			<Page title={words.title}>
@@ -23,11 +21,13 @@ export function HomePage() {
 		);
 	const account: Account = {
 		sources: live("sources"),
-		pipelines: live("pipelines"),
-		destinations: live("destinations"),
-		runs: live("runs"),
+		pipelines: can("pipelines", "list") ? live("pipelines") : undefined,
+		destinations: can("destinations", "list")
+			? live("destinations")
+			: undefined,
+		can,
 	};
-	const roads = roadsOf(account, now);
+	const roads = roadsOf(account);
 	const sources = [...account.sources.values()].sort((a, b) =>
 		a.name < b.name ? -1 : 1,
 	);
@@ -74,9 +74,9 @@ function Steps({ account }: { account: Account }) {
 }
 
 function Query({ account }: { account: Account }) {
-	const [pipeline] = account.pipelines.values();
+	const [pipeline] = account.pipelines?.values() ?? [];
 	const destination =
-		pipeline && account.destinations.get(pipeline.destinationRef.name);
+		pipeline && account.destinations?.get(pipeline.destinationRef.name);
 	const query =
 		destination &&
 		hasRows(pipeline) &&
@@ -93,12 +93,15 @@ function Query({ account }: { account: Account }) {
 function Roads({ roads }: { roads: readonly Road[] }) {
 	const worst = (tone: string) =>
 		roads.filter(({ findings }) => findings[0]?.tone === tone).length;
+	const counts = {
+		bad: worst("bad"),
+		warning: worst("warning"),
+		busy: worst("busy"),
+	};
 	return (
 		<div class="group">
 			<h2>{words.roadsTitle}</h2>
-			<p role="status">
-				{words.sum(worst("bad"), worst("warning"), roads.length)}
-			</p>
+			<p role="status">{words.sum(counts, roads.length)}</p>
 			<DataTable
 				caption={words.roadsTitle}
 				rows={roads}

@@ -10,33 +10,35 @@ export const home = {
 	nobody: "none",
 	well: "All right",
 	/** Of a row's worst finding. */
-	tones: { bad: "Broken", warning: "Look here", busy: "Begins" },
-	sum: (broken: number, doubtful: number, all: number) =>
-		broken + doubtful === 0
+	tones: { bad: "Broken", warning: "Needs a look", busy: "Waiting" },
+	sum: (
+		{ bad, warning, busy }: Record<"bad" | "warning" | "busy", number>,
+		all: number,
+	) =>
+		bad + warning + busy === 0
 			? all === 1
 				? "It is all right."
 				: `All ${all} are all right.`
 			: [
-					broken > 0 && `${broken} of ${all} broken`,
-					doubtful > 0 && `${doubtful} of ${all} to look at`,
+					bad > 0 && `${bad} of ${all} broken`,
+					warning > 0 && `${warning} of ${all} need a look`,
+					busy > 0 && `${busy} of ${all} waiting`,
 				]
 					.filter(Boolean)
 					.join(", "),
 
-	notReady: (reason: string, message: string) => `${reason}: ${message}`,
+	said: (reason: string, message: string) => `${reason}: ${message}`,
+	notSeen: "The operator hasn't looked at it yet.",
+	sourceToo: "Its source has trouble, too.",
 	suspendedSource: "Suspended: senders get 403.",
 	suspendedPipeline: "Suspended: no run starts by itself.",
 	noEvents: "No event has come yet.",
 	noPipeline: "No pipeline loads its events.",
-	runFailed: (message: string) => `The last run failed: ${message}`,
-	late: "The next run should have begun.",
-	quarantined: (events: string) => `${events} in quarantine, in 30 days.`,
-	unfit: (rows: string) =>
-		`${rows} values of the last run didn't fit their columns, and are NULL.`,
+	quarantined: (events: string) =>
+		`Events in quarantine in the last 30 days: ${events}.`,
 
 	editSource: "Edit the source",
 	toSource: "Open the source",
-	sendOne: "Send one",
 	newPipeline: "New pipeline",
 	editDestination: "Edit the destination",
 	toDestination: "Open the destination",
@@ -46,7 +48,7 @@ export const home = {
 	toQuarantine: "Look at them",
 
 	daysTitle: "The last 31 days",
-	daysOf: "Of the source",
+	daysOf: "Source",
 	daysHelp:
 		"Events by the UTC date on which they came. A bar leads to its events.",
 	stored: "stored",
@@ -54,7 +56,7 @@ export const home = {
 	day: (date: string, stored: string, quarantined: string) =>
 		`${date}: ${stored} stored, ${quarantined} in quarantine`,
 	refusedKept:
-		"Refused requests are on the source's page: the newest ones, for as long as receive's processes run.",
+		"The source's page has the newest refused requests, which are kept until receive restarts.",
 
 	stepsTitle: "The first five minutes",
 	steps: {
@@ -68,5 +70,5 @@ export const home = {
 	open: "to do",
 	queryTitle: "Now ask your table",
 	queryHelp:
-		"For a DuckDB file it prints the rows. For a server it prints the command of the server's own client.",
+		"In a shell such as bash or zsh. For a DuckDB file it prints the rows. For a server it prints the command of the server's own client.",
 };

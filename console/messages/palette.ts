@@ -6,7 +6,7 @@ export const palette = {
 	label: "Name, id or action",
 	help: "↑ and ↓ choose, Enter goes there or asks, Escape closes.",
 	nothing: "Nothing here has that name.",
-	more: (count: number) => `${count} more. Write more of the name.`,
+	more: (count: number) => `${count} more. Keep typing.`,
 	page: "page",
 	action: "action",
 	kinds: {
@@ -27,10 +27,10 @@ export const palette = {
 	edit: (name: string) => `Edit ${name}`,
 	run: (name: string) => `Run ${name} now`,
 	runSays: (name: string) =>
-		`Enter starts a run of the pipeline ${name}, which loads its days into the table now.`,
+		`Press Enter to start a run of the pipeline ${name} now.`,
 	check: (name: string) => `Check ${name} now`,
 	checkSays: (name: string) =>
-		`Enter has the operator connect to the destination ${name} now.`,
-	checked: (name: string) => `${name} is checked.`,
+		`Press Enter to check the destination ${name} now.`,
+	checks: (name: string) => `The check of ${name} runs.`,
 	doIt: "Do it",
 };

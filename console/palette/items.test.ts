@@ -44,7 +44,7 @@ test("a word may name the kind or the action", () => {
 
 test("an event's id leads to the search for it", () => {
 	const id = "0193a2b0-7c1e-7d4a-9c3b-2f1e0d9c8b7a";
-	expect(itemsFor(id, view)).toEqual([
+	expect(itemsFor(`"${id.toUpperCase()}"`, view)).toEqual([
 		{
 			label: `Find the event ${id}`,
 			kind: "page",
@@ -61,4 +61,5 @@ test("nobody is offered what their role can't do", () => {
 	).toEqual([]);
 	expect(found("new", { can })).toEqual([]);
 	expect(found("check", { can })).toEqual([]);
+	expect(found("0193a2b0-7c1e-7d4a-9c3b-2f1e0d9c8b7a", { can })).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { palette as words } from "../messages/palette.ts";
+import { eventIdIn } from "../sources/event-text.ts";
 
 /** What somebody may want: a place to go, or something to do, which is asked first. */
 export interface PaletteItem {
@@ -27,7 +28,7 @@ export interface PaletteView {
 	/** Names of resources that a GitOps tool writes, and no form. */
 	managed: ReadonlySet<string>;
 	pages: readonly { path: string; title: string }[];
-	can(kind: string, verb: "create" | "update" | "patch"): boolean;
+	can(kind: string, verb: "get" | "create" | "update" | "patch"): boolean;
 }
 
 /** More than a person reads at once. */
@@ -49,13 +50,13 @@ export function itemsFor(text: string, view: PaletteView): PaletteItem[] {
 		.filter(({ rank }) => rank !== undefined)
 		.sort((a, b) => a.rank! - b.rank! || a.at - b.at)
 		.map(({ item }) => item);
-	return [...eventOf(text.trim()), ...found];
+	const event = view.can("sources/events", "get") && eventIdIn(text);
+	return event ? [eventOf(event), ...found] : found;
 }
 
-function eventOf(text: string): PaletteItem[] {
-	if (!/^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(text)) return [];
-	const label = words.event(text);
-	return [{ label, kind: words.page, to: "search", query: { event: text } }];
+function eventOf(event: string): PaletteItem {
+	const label = words.event(event);
+	return { label, kind: words.page, to: "search", query: { event } };
 }
 
 function allItems({ names, managed, pages, can }: PaletteView): PaletteItem[] {

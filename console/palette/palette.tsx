@@ -1,10 +1,11 @@
 import { useEffect, useId, useState } from "preact/hooks";
-import { type LiveKind, live } from "../api/changes.ts";
+import { type LiveKind, live, remember } from "../api/changes.ts";
 import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { toast } from "../components/toasts.ts";
+import type { Destination } from "../generated/types.ts";
 import { palette as words } from "../messages/palette.ts";
 import { navigate } from "../router/navigation.ts";
 import { startRun } from "../runs/run-now.tsx";
@@ -42,8 +43,11 @@ export function Palette({
 		onClose();
 		try {
 			if (does === "run") return await startRun(name);
-			await api.post(`destinations/${encodeURIComponent(name)}/check`);
-			toast(words.checked(name));
+			const seen = await api.post<Destination>(
+				`destinations/${encodeURIComponent(name)}/check`,
+			);
+			remember("destinations", seen);
+			toast(words.checks(name));
 		} catch (error) {
 			if (!(error instanceof ApiProblem)) throw error;
 			toast(error.message, "bad");
@@ -57,7 +61,7 @@ export function Palette({
 		if (step) {
 			setAsked(undefined);
 			setAt((chosen + step + shown.length) % Math.max(1, shown.length));
-		} else void (asked ? act(asked) : take(shown[chosen]));
+		} else if (!event.repeat) void (asked ? act(asked) : take(shown[chosen]));
 	};
 	return (
 		<Dialog title={words.title} onClose={onClose}>
@@ -66,7 +70,7 @@ export function Palette({
 					type="text"
 					role="combobox"
 					aria-label={words.label}
-					aria-expanded="true"
+					aria-expanded={shown.length > 0}
 					aria-controls={`${id}-list`}
 					aria-activedescendant={shown.length ? `${id}-${chosen}` : undefined}
 					aria-describedby={`${id}-help`}
@@ -83,11 +87,13 @@ export function Palette({
 				<div id={`${id}-list`} role="listbox" aria-label={words.title}>
 					{shown.map((item, place) => (
 						// biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the combobox's.
+						// biome-ignore lint/a11y/useFocusableInteractive: so is the focus (WAI-ARIA APG).
 						<div
 							key={`${item.kind} ${item.label}`}
 							id={`${id}-${place}`}
 							role="option"
-							tabIndex={-1}
+							// The focus stays in the field, as the keys do.
+							onMouseDown={(event) => event.preventDefault()}
 							aria-selected={place === chosen}
 							onClick={() => {
 								setAt(place);

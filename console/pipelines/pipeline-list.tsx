@@ -16,7 +16,7 @@ export function PipelineList() {
 				{
 					key: "status",
 					title: words.status,
-					sortBy: ({ status }) => status,
+					sortBy: ({ status = "Pending" }) => status,
 					render: ({ status = "Pending" }) => <StatusBadge status={status} />,
 				},
 				{

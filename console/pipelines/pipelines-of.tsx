@@ -1,4 +1,4 @@
-import { live } from "../api/changes.ts";
+import { isReady, live } from "../api/changes.ts";
 import { can } from "../api/session.ts";
 import { StatusBadge } from "../components/status-badge.tsx";
 import type { Pipeline } from "../generated/types.ts";
@@ -20,7 +20,7 @@ export function PipelinesOf({
 	isOne(pipeline: Pipeline): boolean;
 	begun: Record<string, string>;
 }) {
-	if (!can("pipelines", "list")) return null;
+	if (!can("pipelines", "list") || !isReady("pipelines")) return null;
 	const found = [...live("pipelines").values()].filter(isOne);
 	return (
 		<section class="group" aria-labelledby="users">

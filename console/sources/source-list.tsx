@@ -18,7 +18,7 @@ export function SourceList() {
 				{
 					key: "status",
 					title: words.status,
-					sortBy: ({ status }) => status,
+					sortBy: ({ status = "Pending" }) => status,
 					render: ({ status = "Pending" }) => <StatusBadge status={status} />,
 				},
 				{

@@ -4,6 +4,7 @@ import { ApiProblem } from "../api/problem.ts";
 import { api } from "../api/request.ts";
 import { can } from "../api/session.ts";
 import { useLoaded } from "../api/use-loaded.ts";
+import { conditionTone } from "../components/condition-tone.ts";
 import { Conditions } from "../components/conditions.tsx";
 import { CopyButton } from "../components/copy-button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
@@ -25,17 +26,13 @@ import {
 } from "../router/navigation.ts";
 import type { PageProps } from "../router/route.ts";
 import { planNameOf } from "../tracking-plans/plan-form.ts";
-import {
-	currentRate,
-	progressOf,
-	readsAMinute,
-	waitBeforeReadMs,
-} from "./activity.ts";
+import { currentRate, progressOf } from "./activity.ts";
 import { EventTail } from "./event-tail.tsx";
 import { RefusedRequests } from "./refused-requests.tsx";
 import { SourceDaysCalendar } from "./source-days.tsx";
 import { providerOf } from "./source-form.ts";
 import { StoredEvents } from "./stored-events.tsx";
+import { useBounded } from "./use-bounded.ts";
 
 /** `sources/<name>`: its URL, what comes in, what is stored and what is refused. */
 export function SourcePage({ params }: PageProps) {
@@ -63,7 +60,9 @@ export function SourcePage({ params }: PageProps) {
 			actions={<Actions source={source} />}
 		>
 			<ManagedNotice tool={managedBy} />
-			{status !== "Active" && <Conditions conditions={source.conditions} />}
+			{(status !== "Active" || source.conditions?.some(isBad)) && (
+				<Conditions conditions={source.conditions} />
+			)}
 			<WebhookURL source={source} />
 			<PipelinesOf
 				title={words.pipelines}
@@ -107,22 +106,8 @@ export function SourcePage({ params }: PageProps) {
 	);
 }
 
-/** The value, which changes a few times in a minute at most: what is read again for it costs requests. */
-function useBounded(value: string): string {
-	const [shown, setShown] = useState(value);
-	const reads = useRef<number[]>([]);
-	useEffect(() => {
-		if (value === shown) return;
-		const timer = setTimeout(
-			() => {
-				reads.current = [...reads.current, Date.now()].slice(-readsAMinute);
-				setShown(value);
-			},
-			waitBeforeReadMs(reads.current, Date.now()),
-		);
-		return () => clearTimeout(timer);
-	}, [value, shown]);
-	return shown;
+function isBad(condition: NonNullable<Source["conditions"]>[number]) {
+	return conditionTone(condition) === "bad";
 }
 
 function path(name: string): string {

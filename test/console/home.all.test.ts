@@ -54,7 +54,7 @@ describe.skipIf(noBrowser)("The home page, by keyboard alone", () => {
 		await hands.fill("Integration name", "orders");
 		const chosen = (label: string) =>
 			page.getByLabel(label, { exact: true }).inputValue();
-		await expect.poll(() => chosen("Source")).toBe("orders");
+		await expect.poll(() => chosen("Source"), aWhile).toBe("orders");
 		expect(await chosen("Destination")).toBe("warehouse");
 		await hands.press("Create");
 		await hands.press("Run now");
