@@ -85,7 +85,7 @@ describe.skipIf(noBrowser)("what goes wrong in the console", () => {
 		await page.route(/assets\/pipelines-/, (route) =>
 			route.fulfill({ status: 404 }),
 		);
-		await hands.press("New pipeline");
+		await hands.follow("New pipeline");
 		await notLoaded.first().waitFor();
 		expect(await ofSchema.count()).toBe(0);
 		expect(await axeFindings(page)).toEqual([]);
