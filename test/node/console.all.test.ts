@@ -197,7 +197,7 @@ describe.skipIf(isLeftOut)("the console on a real node", () => {
 			test("an editor makes a Source and sees an event come; a viewer sees both, and is offered nothing else", async () => {
 				const source = `console-${randomUUID().slice(0, 8)}`;
 				const hands = withMouse(editor.page);
-				await hands.press("New source");
+				await hands.follow("New source");
 				await hands.fill("Source name", source);
 				await hands.press("Create");
 				await expectPage(editor.page, source);
