@@ -213,7 +213,7 @@ describe.skipIf(isLeftOut)("the console on a real node", () => {
 				});
 				await link.waitFor();
 				expect(
-					await viewer.page.getByRole("button", { name: "New source" }).count(),
+					await viewer.page.getByRole("link", { name: "New source" }).count(),
 				).toBe(0);
 				await link.click();
 				await expectPage(viewer.page, source);
@@ -233,6 +233,7 @@ describe.skipIf(isLeftOut)("the console on a real node", () => {
 					expect(
 						await viewer.page
 							.getByRole("button", { name: action, exact: true })
+							.or(viewer.page.getByRole("link", { name: action, exact: true }))
 							.count(),
 					).toBe(0);
 				expect(viewer.page.url()).toContain(`${url}/sources/${source}`);
