@@ -1,8 +1,13 @@
+import { once } from "node:events";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { KubeClient } from "../packages/kube/client/client.ts";
+import type {
+	KubeClient,
+	ListOptions,
+	WatchOptions,
+} from "../packages/kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../packages/kube/resource.ts";
 import {
 	withoutArchive,
@@ -36,6 +41,10 @@ let api: FastifyInstance;
 let writes: string[];
 /** What any list has. */
 let listed: object[];
+/** Whether lists have a second page, and more than anybody sorts. */
+let isLong: boolean;
+/** Of each watch, when it shall end. */
+let watches: AbortSignal[];
 let registry: Registry;
 /** Namespaces that were read or written. */
 let namespaces: (string | undefined)[];
@@ -82,9 +91,19 @@ function clientOf(): KubeClient {
 					},
 		}),
 		get: read,
-		list: async (_: unknown, { namespace }: { namespace: string }) => {
+		list: async (_: unknown, { namespace, continue: from }: ListOptions) => {
 			namespaces.push(namespace);
-			return { items: listed, metadata: {} };
+			const more = { continue: "next", remainingItemCount: 2_000 };
+			const metadata = isLong && from === undefined && more;
+			return { items: listed, metadata: { resourceVersion: "1", ...metadata } };
+		},
+		async *watch(_: unknown, { signal }: WatchOptions) {
+			watches.push(signal!);
+			yield {
+				type: "BOOKMARK",
+				object: { metadata: { resourceVersion: "1" } },
+			};
+			if (!signal!.aborted) await once(signal!, "abort");
 		},
 		patch,
 		create: write("create"),
@@ -96,6 +115,8 @@ beforeEach(() => {
 	writes = [];
 	namespaces = [];
 	listed = [];
+	isLong = false;
+	watches = [];
 	registry = new Registry();
 	api = createApi({
 		clientFor: clientOf,
@@ -214,6 +235,16 @@ test("requests are counted by method, route and status, and what callers make up
 		'tidemill_api_request_seconds_count{method="GET",route="/v1/sources/:name"} 2',
 	);
 	expect(text).not.toContain("secret");
+});
+
+test("no watch for the next page of a long list keeps a process whose API has closed", async () => {
+	isLong = true;
+	const metadata = { name: "a", creationTimestamp: "2026-01-01T00:00:00Z" };
+	listed = [{ metadata, spec: { pipelineRef: { name: "orders" } } }];
+	expect((await send("GET", "/v1/runs")).statusCode).toBe(200);
+	expect(watches.map(({ aborted }) => aborted)).toEqual([false]);
+	await api.close();
+	expect(watches.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
 test("whoever opens the API's address in a browser is led to its page of documentation, or to the console", async () => {

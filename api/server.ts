@@ -119,7 +119,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 	api.decorate("apiLog", options.log);
 	const watches = new SharedWatches(options.log);
 	api.decorate("sharedWatches", watches);
-	api.decorate("newestIndex", new NewestIndex(watches, watchedKinds));
+	const newestIndex = new NewestIndex(watches, watchedKinds);
+	api.decorate("newestIndex", newestIndex);
+	api.addHook("onClose", async () => newestIndex.close());
 	for (const name of ["client", "account", "settleWithinMs", "whenGone"])
 		api.decorateRequest(name);
 	api.decorateRequest("idempotency", undefined);

@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type Run, runKind } from "../../crds/generated/types.ts";
 import type {
 	KubeClient,
 	ListOptions,
 	WatchOptions,
 } from "../../packages/kube/client/client.ts";
+import { KubeApiError } from "../../packages/kube/client/errors.ts";
 import { runFilters } from "../runs/runs.ts";
 import { watchedKinds } from "./changes.ts";
 import { NewestIndex } from "./newest-index.ts";
@@ -14,7 +15,11 @@ import { newestFirst, selectorsOf } from "./page.ts";
 import { SharedWatches } from "./shared-watch.ts";
 
 /** Runs by name: run-000 is the newest. */
-function runs(count: number, textLength = 0, mayWatch = true) {
+function runs(
+	count: number,
+	textLength = 0,
+	{ mayWatch = true, room }: { mayWatch?: boolean; room?: number } = {},
+) {
 	const items = Array.from({ length: count }, (_, index) => ({
 		metadata: {
 			name: `run-${String(index).padStart(4, "0")}`,
@@ -27,9 +32,21 @@ function runs(count: number, textLength = 0, mayWatch = true) {
 	})).toSorted(() => -1);
 	const limits: (number | undefined)[] = [];
 	const starts: number[] = [];
+	/** Of each watch that runs, whose token it has and where it watches. */
+	const watching: string[] = [];
+	const clientOf = (caller: string): KubeClient =>
+		({ ...client, ...watchOf(caller) }) as unknown as KubeClient;
 	const client = {
-		list: async (_kind: unknown, { limit, continue: from }: ListOptions) => {
+		list: async (
+			_kind: unknown,
+			{ limit, continue: from, fieldSelector = "" }: ListOptions,
+		) => {
 			await new Promise(setImmediate);
+			const [field, name] = fieldSelector.split("=");
+			if (field === "metadata.name")
+				return {
+					items: items.filter(({ metadata }) => metadata.name === name),
+				};
 			limits.push(limit);
 			const start = Number(from ?? 0);
 			starts.push(start);
@@ -45,22 +62,31 @@ function runs(count: number, textLength = 0, mayWatch = true) {
 				},
 			};
 		},
-		async *watch(_: unknown, { signal }: WatchOptions) {
-			if (!mayWatch) throw new Error("forbidden");
+	};
+	const watchOf = (caller: string) => ({
+		async *watch(_: unknown, { signal, namespace }: WatchOptions) {
+			if (!mayWatch) throw new KubeApiError(403, {});
 			yield {
 				type: "BOOKMARK",
 				object: { metadata: { resourceVersion: "1" } },
 			};
-			await once(signal!, "abort");
+			watching.push(`${caller} in ${namespace}`);
+			if (!signal!.aborted) await once(signal!, "abort");
+			watching.splice(watching.indexOf(`${caller} in ${namespace}`), 1);
 		},
-	} as unknown as KubeClient;
+	});
 	const index = new NewestIndex(
-		new SharedWatches(pino({ level: "silent" })),
+		new SharedWatches(pino({ level: "silent" }), room),
 		watchedKinds,
 	);
-	const list = async (query: Record<string, string>, signal?: AbortSignal) => {
+	onTestFinished(() => index.close());
+	const list = async (
+		query: Record<string, string>,
+		signal?: AbortSignal,
+		{ caller = "first", namespace = "shop" } = {},
+	) => {
 		const listed = {
-			...{ client, kind: runKind, namespace: "shop" },
+			...{ client: clientOf(caller), kind: runKind, namespace },
 			...(signal && { whenGone: () => signal }),
 			selectors: selectorsOf(runFilters, query),
 		};
@@ -76,7 +102,7 @@ function runs(count: number, textLength = 0, mayWatch = true) {
 			names: items.map((item) => (item as { name: string }).name),
 		};
 	};
-	return { items, list, limits, starts, client };
+	return { items, list, limits, starts, client, index, watching };
 }
 
 test("a list is newest first, over all of its pages", async () => {
@@ -151,8 +177,92 @@ test("of a long list one Pipeline and one time come newest first, too", async ()
 });
 
 test("who may list and not watch gets the same, by reading all", async () => {
-	const { list } = runs(3_000, 0, false);
-	expect((await list({ limit: "2" })).names).toEqual(["run-0000", "run-0001"]);
+	const { list, starts } = runs(3_000, 0, { mayWatch: false });
+	const newest = ["run-0000", "run-0001"];
+	expect((await list({ limit: "2" })).names).toEqual(newest);
+	// Refused once, no watch is tried for each page.
+	starts.length = 0;
+	expect((await list({ limit: "2" })).names).toEqual(newest);
+	expect(starts.filter((start) => start === 500)).toHaveLength(1);
+});
+
+test("of objects that there was no room to hold a page has a hundred, and they need no right but that to list", async () => {
+	const { items, list } = runs(1_250, 0, { room: 1 });
+	const names: string[] = [];
+	const lengths: number[] = [];
+	for (let cursor: string | undefined; ; ) {
+		const found = await list({ limit: "1000", ...(cursor && { cursor }) });
+		lengths.push(found.names.length);
+		names.push(...found.names);
+		({ cursor } = found);
+		if (cursor === undefined) break;
+	}
+	expect(names).toEqual(items.map(({ metadata }) => metadata.name).sort());
+	expect(lengths).toEqual([...Array(12).fill(100), 50]);
+});
+
+/** The clock stands until it is told to go on. */
+function stopClock(): void {
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+	onTestFinished(() => void vi.useRealTimers());
+}
+
+const rest = () => new Promise((done) => setImmediate(done));
+
+test("a watch goes on for a minute after the last page, and ends with the API", async () => {
+	stopClock();
+	const { list, index, watching } = runs(1_001);
+	await list({});
+	for (const _ of [1, 2]) {
+		await vi.advanceTimersByTimeAsync(50_000);
+		await rest();
+		expect(watching).toEqual(["first in shop"]);
+		await list({});
+	}
+	await vi.advanceTimersByTimeAsync(61_000);
+	await rest();
+	expect(watching).toEqual([]);
+	await list({});
+	await vi.advanceTimersByTimeAsync(1_000);
+	expect(watching).toHaveLength(1);
+	index.close();
+	await rest();
+	expect(watching).toEqual([]);
+	// A page that is answered while the API stops.
+	await list({});
+	await vi.advanceTimersByTimeAsync(1_000);
+	expect(watching).toEqual([]);
+});
+
+test("nobody's token watches on for others: the next caller's takes over after a minute", async () => {
+	stopClock();
+	const { list, watching, starts } = runs(1_001);
+	await list({});
+	starts.length = 0;
+	for (const holder of ["first", "second"]) {
+		await vi.advanceTimersByTimeAsync(40_000);
+		await list({ limit: "1" }, undefined, { caller: "second" });
+		await vi.advanceTimersByTimeAsync(1_000);
+		await rest();
+		expect(watching).toEqual([`${holder} in shop`]);
+	}
+	// It goes on from where the first one was.
+	expect(starts).not.toContain(500);
+});
+
+test("sixteen accounts have a watch between pages, and beyond them the one that was unused for longest has none", async () => {
+	const { list, watching } = runs(1_001);
+	const page = (namespace: string) =>
+		list({ limit: "1" }, undefined, { namespace });
+	const accounts = Array.from({ length: 16 }, (_, index) => `a${index}`);
+	for (const account of accounts) await page(account);
+	await page("a0");
+	await page("another");
+	await rest();
+	const left = [...accounts.filter((name) => name !== "a1"), "another"];
+	expect(watching.toSorted()).toEqual(
+		left.map((name) => `first in ${name}`).toSorted(),
+	);
 });
 
 test("who may not list gets nothing of what others have been sent", async () => {

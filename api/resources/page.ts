@@ -216,17 +216,14 @@ export async function newestFirst<T extends KubeObject>(
 		query[labelSelector] === undefined
 			? indexed(listed, query, { size, after }, index)
 			: undefined;
-	if (
-		(index.count(listed as unknown as Listed<KubeObject>) ?? 0) > newestBound
-	) {
-		const found = await ofIndex();
-		if (found) return found;
-	}
+	const isLong = (index.count(anyKind(listed)) ?? 0) > newestBound;
+	const found = isLong ? await ofIndex() : undefined;
+	if (found) return found;
 	if (isOfTime) return scan();
 	if (query.cursor !== undefined && after === undefined)
 		return page(listed, query, view);
 	const all = await readAll(listed);
-	if (!all) return (await ofIndex()) ?? scan();
+	if (!all) return (!isLong && (await ofIndex())) || scan();
 	const sorted = all.sort((a, b) => (ageOf(a) < ageOf(b) ? 1 : -1));
 	const left = sorted.filter(
 		(one) => after === undefined || ageOf(one) < after,

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sourceKind } from "../../crds/generated/types.ts";
 import type {
 	KubeClient,
+	ListOptions,
 	WatchOptions,
 } from "../../packages/kube/client/client.ts";
 import type { KubeObject } from "../../packages/kube/resource.ts";
@@ -29,13 +30,16 @@ function apiserver() {
 			spec: { displayName: "x".repeat(length) },
 		}) as KubeObject;
 	const client = {
-		list: async (_: unknown, { namespace }: { namespace: string }) => ({
-			items: [...Array(10).keys()].map((index) => object(namespace, index)),
-			metadata: { resourceVersion: "1" },
-		}),
-		get: async (_: unknown, name: string, namespace: string) => {
-			asked.push(`${namespace}/${name}`);
-			return object(namespace, Number(name.slice(2)));
+		list: async (
+			_: unknown,
+			{ namespace = "", fieldSelector }: ListOptions,
+		) => {
+			const [, name] = fieldSelector?.split("=") ?? [];
+			if (name !== undefined) asked.push(`${namespace}/${name}`);
+			const items = [...Array(10).keys()]
+				.map((index) => object(namespace, index))
+				.filter(({ metadata }) => [undefined, metadata.name].includes(name));
+			return { items, metadata: { resourceVersion: "1" } };
 		},
 		async *watch(_: unknown, { signal }: WatchOptions) {
 			yield {

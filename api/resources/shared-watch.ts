@@ -47,7 +47,7 @@ export interface Visitor {
 	/** An object came, changed or is gone. */
 	changed(name: string): void;
 	/** The watch ran with this visitor's token, and failed: the token or the right may be gone. */
-	failed(): void;
+	failed(error: unknown): void;
 }
 
 /** One kind in one namespace, as a visitor sees it. */
@@ -59,6 +59,8 @@ export interface SharedView {
 	 * token, for what there was no room to hold; throws as the client does.
 	 */
 	get(name: string): Promise<string | undefined>;
+	/** Whether nobody needs to be asked for that. */
+	isHeld(name: string): boolean;
 	/** How long that is about; 0 if there is none of the name. */
 	lengthOf(name: string): number;
 	/** Names, the newest object first. */
@@ -102,6 +104,7 @@ export class SharedWatches {
 		return {
 			listed: watch.listed,
 			get: (name) => watch.get(name, visitor.client),
+			isHeld: (name) => watch.isHeld(name),
 			lengthOf: (name) => watch.lengthOf(name),
 			names: () => watch.newest().map(({ name }) => name),
 			newest: () => watch.newest(),
@@ -194,9 +197,17 @@ class SharedWatch implements WatchSink<ShownObject> {
 		if (text !== undefined) return text;
 		const { kind, view } = this.#watched;
 		return reads.run(this.#namespace, async () => {
-			const object = await client.get(kind, name, this.#namespace);
-			return object && JSON.stringify(view(object));
+			// As a list of one, since a visitor may have the right to list and not that to get.
+			const { items } = await client.list(kind, {
+				namespace: this.#namespace,
+				fieldSelector: `metadata.name=${name}`,
+			});
+			return items[0] && JSON.stringify(view(items[0]));
 		});
+	}
+
+	isHeld(name: string): boolean {
+		return this.#texts.has(name);
 	}
 
 	lengthOf(name: string): number {
@@ -292,8 +303,8 @@ class SharedWatch implements WatchSink<ShownObject> {
 				received: (version) => {
 					if (!stop.signal.aborted) this.#version = version;
 				},
-				failed: () => {
-					if (!stop.signal.aborted) visitor.failed();
+				failed: (error) => {
+					if (!stop.signal.aborted) visitor.failed(error);
 				},
 			},
 			this.#log,

@@ -26,7 +26,7 @@ export interface WatchListener {
 	/** The apiserver sent something, so the sink is current as of now: it holds this version. */
 	received(version: string): void;
 	/** The apiserver refused or did not answer. It is asked again after a pause. */
-	failed?(): void;
+	failed?(error: unknown): void;
 }
 
 /**
@@ -90,7 +90,7 @@ export async function reflect<T extends KubeObject>(
 				{ err: error, kind: kind.kind, retryInMs: Math.round(waitMs) },
 				expired ? "listing a kind again" : "the watch of a kind failed",
 			);
-			listener.failed?.();
+			listener.failed?.(error);
 			if (isRefused) await listener.refused();
 			await pause(waitMs, signal);
 		}
