@@ -32,7 +32,8 @@ export function clusterAndUser(path: string | undefined): {
 		throw kubeconfigErrors.noCluster(path, config["current-context"] ?? "");
 	return {
 		cluster: clusterOf(cluster!, context!.cluster!, dirname(path)),
-		user: named(config.users, context!.user)?.user,
+		// YAML has null for a user without members.
+		user: named(config.users, context!.user)?.user ?? undefined,
 	};
 }
 

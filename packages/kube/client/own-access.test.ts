@@ -55,6 +55,7 @@ test("a process with a certificate in its kubeconfig loads no library", async ()
 
 test.each([
 	["a token", "{ token: s3cret }"],
+	["nobody", "null"],
 	["a program", "{ exec: { command: login } }"],
 	["files", "{ client-certificate: a.crt, client-key: a.key }"],
 	["a certificate for somebody else", `{ ${pair}, as: root }`],
