@@ -21,7 +21,8 @@ import {
 import type { DayFiles } from "../../packages/warehouses/load/warehouse.ts";
 import { checkObjects, downloadObjects, filesOf } from "../job/download.ts";
 import type { JobContext } from "../job/process.ts";
-import { requireNoneLost, type UnrecordedDate } from "./lost-rows.ts";
+import { LostRows, requireNoneLost, type UnrecordedDate } from "./lost-rows.ts";
+import type { ShrinkingDay } from "./shrinking-days.ts";
 import { carryOutSteps } from "./steps/carry-out.ts";
 
 /**
@@ -34,7 +35,7 @@ export class DownloadedDays implements DayFiles {
 	readonly #context: JobContext;
 	readonly #unheld: (session: Session) => Promise<UnheldValues[]>;
 	/** Dates whose rows are compared with the day's objects as they arrive. */
-	unrecorded: Promise<readonly UnrecordedDate[]> = Promise.resolve([]);
+	unrecorded: Promise<Set<UnrecordedDate>> = Promise.resolve(new Set());
 	/** By the days' objects. */
 	readonly #unfit = new Map<DayObject[], UnfitRows>();
 	#session: Promise<Session> | undefined;
@@ -127,6 +128,20 @@ export class DownloadedDays implements DayFiles {
 			arrived,
 		);
 		return days.map((day) => (day === begun.day ? first! : others.shift()!));
+	}
+
+	/** Of the days that weren't compared yet, those that would lose rows: one more attempt leaves out all of them. */
+	async lostAmong(days: LoadDay[]): Promise<ShrinkingDay[]> {
+		const left = [...(await this.unrecorded)].map(({ date }) => date);
+		const lost: ShrinkingDay[] = [];
+		for (const day of days.filter(({ date }) => left.includes(date)))
+			try {
+				await this.with([day], async () => undefined);
+			} catch (error) {
+				if (!(error instanceof LostRows)) throw error;
+				lost.push(error.day);
+			}
+		return lost;
 	}
 
 	/** The values of a day that don't fit their column, if nothing must be downloaded to know them. */

@@ -235,6 +235,7 @@ function heldTogether(days: readonly HeldDate[]): HeldDate | undefined {
 	const isOther = days.some(({ isFilledOtherwise }) => isFilledOtherwise);
 	return {
 		...(isOther && { isFilledOtherwise: true }),
+		...(days.some(({ isReplaced }) => isReplaced) && { isReplaced: true }),
 		rows: days.reduce((sum, { rows }) => sum + rows, 0),
 		digest: text(({ digest }) => digest),
 		// Rows that one table has too many may be as many as another lacks, so these tell.

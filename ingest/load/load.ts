@@ -33,13 +33,19 @@ import { DownloadedDays } from "./day-files.ts";
 import { EventTypeWarehouse } from "./event-type-tables.ts";
 import { FoundColumns, requireTypes } from "./found-columns.ts";
 import { openWarehouse } from "./generated/warehouses.ts";
-import { type HeldDates, planTables, type TablePlans } from "./load-days.ts";
+import {
+	type HeldDates,
+	planDays,
+	planTables,
+	type TablePlans,
+} from "./load-days.ts";
 import {
 	findShrinking,
 	type GuardedTable,
 	isAddedTo,
 	onDates,
 	requireKept,
+	withLost,
 	withoutStaying,
 } from "./loss-guard.ts";
 import { LostRows, type UnrecordedDate } from "./lost-rows.ts";
@@ -98,12 +104,11 @@ export async function load(
 			try {
 				return await attempt.carryOut(adds, keepsAll);
 			} catch (error) {
-				if (error instanceof LostRows) attempt.lost.push(error.day);
-				else if (keepsAll || !(error instanceof TableChanged)) throw error;
-				else {
-					log.info({ reason: error.message }, "replacing the days as a whole");
-					[adds, keepsAll] = [false, true];
-				}
+				// It leaves them out the next time.
+				if (error instanceof LostRows) continue;
+				if (keepsAll || !(error instanceof TableChanged)) throw error;
+				log.info({ reason: error.message }, "replacing the days as a whole");
+				[adds, keepsAll] = [false, true];
 			}
 	} finally {
 		await attempt.close();
@@ -128,7 +133,9 @@ class Attempt {
 	#repaired: UtcDate[] = [];
 	#later: LaterWork | undefined;
 	/** What the comparison of ids has found. */
-	readonly lost: ShrinkingDay[] = [];
+	readonly #lost: ShrinkingDay[] = [];
+	/** The dates that are still to be compared; undefined until their ids were read. */
+	#unrecorded: Set<UnrecordedDate> | undefined;
 	/** Columns of the table whose types no column has that load has found. */
 	#leftOut: ExistingColumn[] = [];
 
@@ -160,6 +167,15 @@ class Attempt {
 		const files = new DownloadedDays(table, this.#directory, context, unheld);
 		try {
 			return await this.#carryOut(adds, keepsAll, files, unheld);
+		} catch (error) {
+			// Somebody else has changed the table, so what it has is read again.
+			if (!(error instanceof LostRows)) this.#unrecorded = undefined;
+			else {
+				const [own] = wantedTables(this.#input, this.#manifest);
+				const days = planDays(own.dates, this.#directory);
+				this.#lost.push(error.day, ...(await files.lostAmong(days)));
+			}
+			throw error;
 		} finally {
 			await files.close();
 		}
@@ -177,15 +193,14 @@ class Attempt {
 		const listed = wantedTables(input, this.#manifest);
 		const whole = planTables(listed, this.#rejectedTable, this.#directory);
 		const isEager = wantsFirstDay(input);
-		const unrecorded: UnrecordedDate[] = [];
 		const looking = this.#held(listed).then(async (held) => ({
 			held,
-			shrinking: await this.#shrinking(listed, held, unrecorded),
+			shrinking: await this.#shrinking(listed, held),
 		}));
 		// Days that are on their way already wait for it.
 		files.unrecorded = looking.then(
-			() => unrecorded,
-			() => [],
+			() => this.#unrecorded!,
+			() => new Set(),
 		);
 		if (isEager && !adds) beginFirst(whole.days, files);
 		const { held, shrinking } = await looking;
@@ -341,7 +356,6 @@ class Attempt {
 	async #shrinking(
 		tables: readonly WantedTable[],
 		held: ReadonlyMap<string, HeldDates> = new Map(),
-		unrecorded: UnrecordedDate[],
 	): Promise<ShrinkingDay[]> {
 		const destination = await this.#open();
 		const guarded = tables.map(({ table, dates }): GuardedTable => {
@@ -352,20 +366,25 @@ class Attempt {
 			const heldOn = (date: UtcDate) =>
 				this.#split?.heldOn(date, names) ?? [own?.get(date) ?? []].flat();
 			const isRead =
-				own?.values().every(({ isFilledOtherwise: is }) => !is) ?? false;
+				own?.values().every(({ isReplaced }) => !isReplaced) ?? false;
 			return { table, dates, names, heldOn, isRead };
 		});
+		const dates = new Set<UnrecordedDate>();
 		const now = await findShrinking(
 			destination,
 			guarded,
 			this.#input,
 			this.#manifest,
-			{ directory: this.#directory, dates: unrecorded },
+			this.#unrecorded ? undefined : { directory: this.#directory, dates },
 		);
-		const found = [...now, ...this.lost];
-		const dates = found.map(({ date }) => date);
-		if (dates.length > 0)
-			this.#context.log.error({ dates }, "the table would lose rows of dates");
+		this.#unrecorded ??= dates;
+		const found = withLost(now, this.#lost);
+		const losing = found.map(({ date }) => date);
+		if (losing.length > 0)
+			this.#context.log.error(
+				{ dates: losing },
+				"the table would lose rows of dates",
+			);
 		requireKept(found, guarded, this.#input);
 		return found;
 	}

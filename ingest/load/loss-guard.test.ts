@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import type { LoadInput } from "../../packages/contracts/job.ts";
 import type { Manifest } from "../../packages/contracts/manifest.ts";
 import type { RowAccess } from "../../packages/warehouses/load/warehouse.ts";
@@ -7,7 +10,9 @@ import {
 	type GuardedTable,
 	isAddedTo,
 	requireKept,
+	withLost,
 } from "./loss-guard.ts";
+import type { UnrecordedDate } from "./lost-rows.ts";
 
 const columns = (dated = true): LoadInput["table"]["columns"] => [
 	{ name: "at", from: "Timestamp" },
@@ -29,11 +34,11 @@ function warehouse(
 		tables: async () =>
 			Object.keys(tables).map((name) => ({
 				name,
-				columns: ["AT", "Day"].map((name) => ({
-					name,
-					type: "",
-					blank: undefined,
-				})),
+				columns: [
+					{ name: "AT", type: "TIMESTAMP", blank: undefined },
+					{ name: "Day", type: "DATE", blank: undefined },
+					{ name: "ID", type: "STRING", blank: undefined },
+				],
 			})),
 		count: async (name: string, condition: string) => {
 			asked.push(condition);
@@ -43,6 +48,7 @@ function warehouse(
 			async *read(query: string) {
 				asked.push(query);
 				const name = /FROM (\w+) WHERE/.exec(query)![1]!;
+				if (query.startsWith("SELECT ID")) return;
 				for (const [date, rows] of Object.entries(tables[name]!))
 					yield [date.replaceAll("-", ""), String(rows)] as const;
 			},
@@ -196,4 +202,41 @@ test("what is new is added where every table of the Run says what it holds of th
 	expect(isAddedTo({ ...lost, addition }, [reading, new Map()])).toBe(false);
 	expect(isAddedTo({ ...lost, addition }, [reading, undefined])).toBe(false);
 	expect(isAddedTo(lost, [reading])).toBe(false);
+});
+
+test("the ids of all dates that neither a record nor the numbers tell of are read by one query", async () => {
+	const directory = mkdtempSync(join(tmpdir(), "loss-guard-"));
+	onTestFinished(() => rmSync(directory, { recursive: true }));
+	const rows = { "2026-03-30": 5, "2026-03-31": 4 };
+	const { asked, ...access } = warehouse({ Orders: rows });
+	const dates = new Set<UnrecordedDate>();
+	const table = {
+		name: "orders",
+		columns: [{ name: "id", from: "EventID" as const }, ...columns()],
+		description: "",
+	};
+	const tables = [guarded(["orders"], { table })];
+	const unrecorded = { directory, dates };
+	await findShrinking(access, tables, incremental, manifest, unrecorded);
+	expect(asked.slice(1)).toEqual([
+		expect.stringMatching(
+			/^SELECT ID, .* FROM Orders WHERE Day IN \('2026-03-31', '2026-03-30'\)$/,
+		),
+	]);
+	expect([...dates].map(({ date, rows }) => [date, rows])).toEqual([
+		["2026-03-31", 4],
+		["2026-03-30", 5],
+	]);
+});
+
+test("a date that the numbers and the ids tell of stands once in the message", () => {
+	const day = (date: string, table = "orders") => ({
+		...{ table, date, rows: 6, left: 5, gone: [] },
+	});
+	const lost = { ...day("2026-03-31"), lost: 2 };
+	const others = [day("2026-03-30"), day("2026-03-31", "orders_apart")];
+	expect(withLost([...others, day("2026-03-31")], [lost])).toEqual([
+		...others,
+		lost,
+	]);
 });

@@ -10,6 +10,7 @@ import {
 	type HeldDate,
 	rowsOf,
 } from "../../packages/warehouses/load/load-day.ts";
+import { isDateType } from "../../packages/warehouses/load/table-plan.ts";
 import type {
 	MarkedTable,
 	RowAccess,
@@ -17,7 +18,13 @@ import type {
 	Warehouse,
 } from "../../packages/warehouses/load/warehouse.ts";
 import type { HeldDates } from "./load-days.ts";
-import { mostCompared, type UnrecordedDate, writeIDs } from "./lost-rows.ts";
+import {
+	comparedDates,
+	dateNumber,
+	dateOf,
+	type UnrecordedDate,
+	writeIDs,
+} from "./lost-rows.ts";
 import {
 	dayWouldShrink,
 	type ShrinkingDay,
@@ -46,14 +53,14 @@ const leastRetentionDays = 30;
 /**
  * The dates that would lose rows if the Run replaced them. It changes nothing. Only rows of the Pipeline's own loads count: of a table that a Run takes
  * over, those that a record tells of, since a former attempt may have left its mark on all rows that are to go.
- * @param unrecorded gets the dates of the Run's own table of which neither a record nor the number of rows tells.
+ * @param unrecorded gets the dates of the Run's own table of which neither a record nor the number of rows tells, as far as their ids may be read.
  */
 export async function findShrinking(
 	warehouse: Pick<Warehouse, "rowAccess" | "together">,
 	tables: readonly GuardedTable[],
 	input: GuardInput,
 	manifest: Manifest,
-	unrecorded?: { directory: string; dates: UnrecordedDate[] },
+	unrecorded?: { directory: string; dates: Set<UnrecordedDate> },
 ): Promise<ShrinkingDay[]> {
 	const access = warehouse.rowAccess(input, manifest);
 	const find = () => shrinkingIn(access, tables, input, manifest, unrecorded);
@@ -88,6 +95,16 @@ export function isAddedTo(
 	return addition !== undefined && held.every((dates) => dates?.has(date));
 }
 
+/** A date that both have stands once, as the comparison of ids has found it. */
+export function withLost(
+	found: readonly ShrinkingDay[],
+	lost: readonly ShrinkingDay[],
+): ShrinkingDay[] {
+	const isLost = (day: ShrinkingDay) =>
+		lost.some(({ table, date }) => table === day.table && date === day.date);
+	return [...found.filter((day) => !isLost(day)), ...lost];
+}
+
 /** The manifest without dates that stay as they are. */
 export function withoutStaying(
 	manifest: Manifest,
@@ -117,7 +134,7 @@ async function shrinkingIn(
 	tables: readonly GuardedTable[],
 	{ strategy, acceptLoss = [], adopt }: GuardInput,
 	manifest: Manifest,
-	unrecorded?: { directory: string; dates: UnrecordedDate[] },
+	unrecorded?: { directory: string; dates: Set<UnrecordedDate> },
 ): Promise<ShrinkingDay[]> {
 	let marked: Promise<MarkedTable[]> | undefined;
 	const found: ShrinkingDay[] = [];
@@ -145,8 +162,9 @@ async function shrinkingIn(
 				for (const [date, count] of await rowsOn(access, one, table, uncertain))
 					rows.set(date, count + (rows.get(date) ?? 0));
 		}
+		const comparable: UnrecordedDate[] = [];
 		for (const wanted of dates) {
-			const { date } = wanted;
+			const { date, objects } = wanted;
 			const held = heldOn(date);
 			const shrinkage = shrinkageOf(wanted, {
 				held,
@@ -154,18 +172,20 @@ async function shrinkingIn(
 			});
 			const about = { table: table.name, date };
 			if (shrinkage) found.push({ ...shrinkage, ...about });
-			const { read } = access;
 			const count = isCounted(date) ? (rows.get(date) ?? 0) : 0;
-			const isComparable = !shrinkage && count > 0 && count <= mostCompared;
-			if (!isComparable || !unrecorded || !read || guarded !== tables[0])
-				continue;
+			if (shrinkage || count === 0 || !unrecorded) continue;
 			const file = join(unrecorded.directory, `${date}.ids`);
-			const queries = own.flatMap((one) => idQuery(access, one, table, date));
-			await writeIDs(read, queries, file);
-			const keys = new Set(wanted.objects.map(({ key }) => key));
-			const left = rowsOf(wanted.objects);
-			unrecorded.dates.push({ ...about, rows: count, left, keys, file });
+			const keys = new Set(objects.map(({ key }) => key));
+			const left = rowsOf(objects);
+			comparable.push({ ...about, rows: count, left, keys, file });
 		}
+		const { read } = access;
+		if (!read || !unrecorded || guarded !== tables[0]) continue;
+		const compared = comparedDates(comparable);
+		const queries = own.flatMap((one) => idQuery(access, one, table, compared));
+		if (compared.length === 0 || queries.length === 0) continue;
+		await writeIDs(read, queries, compared);
+		for (const day of compared) unrecorded.dates.add(day);
 	}
 	return found;
 }
@@ -183,14 +203,15 @@ function datesWithoutObjects({
 	).filter((date) => date >= start && date <= end && !listed.has(date));
 }
 
-/** A table without dates has them in its times. One without either says nothing. */
+/** A table without dates, such as one that is rebuilt since somebody has dropped them, has them in its times. One without either says nothing. */
 function dateIn(
 	dialect: RowDialect,
 	one: MarkedTable,
 	table: LoadInput["table"],
 ): string | undefined {
 	const time = columnFrom("Timestamp", dialect, one, table);
-	const date = columnFrom("Date", dialect, one, table);
+	const columns = one.columns.filter(({ type }) => isDateType(type));
+	const date = columnFrom("Date", dialect, { ...one, columns }, table);
 	return date ?? (time === undefined ? undefined : `CAST(${time} AS DATE)`);
 }
 
@@ -212,15 +233,15 @@ function idQuery(
 	{ dialect }: RowAccess,
 	one: MarkedTable,
 	table: LoadInput["table"],
-	date: UtcDate,
+	dates: readonly { date: UtcDate }[],
 ): string[] {
 	const id = columnFrom("EventID", dialect, one, table);
 	const day = dateIn(dialect, one, table);
-	return id === undefined || day === undefined
-		? []
-		: [
-				`SELECT ${id}, NULL FROM ${dialect.table(one.name)} WHERE ${day} = ${dialect.date(date)}`,
-			];
+	if (id === undefined || day === undefined) return [];
+	const days = dates.map(({ date }) => dialect.date(date)).join(", ");
+	return [
+		`SELECT ${id}, ${dateNumber(day)} FROM ${dialect.table(one.name)} WHERE ${day} IN (${days})`,
+	];
 }
 
 async function rowsOn(
@@ -238,17 +259,10 @@ async function rowsOn(
 		for (const day of dates) found.set(day, await count(name, onDate(day)));
 		return found;
 	}
-	// Each warehouse has a function of its own that makes a text of a date.
-	const part = (name: string) => `EXTRACT(${name} FROM ${date})`;
-	const number = `${part("YEAR")} * 10000 + ${part("MONTH")} * 100 + ${part("DAY")}`;
 	const [first, last] = [dates[0]!, dates.at(-1)!];
 	const rows = read(
-		`SELECT ${number}, COUNT(*) FROM ${dialect.table(name)} WHERE ${date} >= ${dialect.date(first)} AND ${date} <= ${dialect.date(last)} GROUP BY 1`,
+		`SELECT ${dateNumber(date)}, COUNT(*) FROM ${dialect.table(name)} WHERE ${date} >= ${dialect.date(first)} AND ${date} <= ${dialect.date(last)} GROUP BY 1`,
 	);
-	for await (const [day, count] of rows)
-		found.set(
-			String(day).replace(/^(\d{4})(\d\d)(\d\d)$/, "$1-$2-$3"),
-			Number(count),
-		);
+	for await (const [day, count] of rows) found.set(dateOf(day), Number(count));
 	return found;
 }

@@ -254,6 +254,15 @@ test("the failure says which dates, rows and objects, and what was done", () => 
 	);
 	expect(message).toContain("spec.acceptLoss");
 	expect(dayWouldShrink(days, true).message).toContain("Nothing was loaded.");
+	for (const [found, words] of [
+		[{ example: "0199-id" }, "event 0199-id"],
+		[{}, "a row whose id isn't one of Tidemill's"],
+	] as const) {
+		const lost = [{ ...days[1]!, lost: 3, ...found }];
+		expect(dayWouldShrink(lost, undefined).message).toContain(
+			`which lack 3 of the table's, such as ${words})`,
+		);
+	}
 });
 
 test("events that were imported again are added to no date that stays: they may be those of the object that is gone", () => {

@@ -38,6 +38,8 @@ export interface Shrinkage {
 	gone: readonly string[];
 	/** Rows that no object has, if their ids were compared. */
 	lost?: number;
+	/** The id of one of them, unless none has the form of Tidemill's. */
+	example?: string;
 	/** What is new, if that is certain: it may be inserted beside the rows that stay. */
 	addition?: DateAddition;
 }
@@ -184,9 +186,15 @@ export function dayWouldShrink(
 ): JobFailure {
 	const words = days
 		.slice(0, mostNamed)
-		.map(({ table, date, rows, left, lost, gone: [first, ...others] }) => {
+		.map(({ table, date, rows, left, lost, example, gone }) => {
+			const [first, ...others] = gone;
 			const more = others.length > 0 ? ` and ${others.length} more` : "";
-			const unheld = lost ? `, which lack ${lost} of the table's` : "";
+			const such = example
+				? `event ${example}`
+				: "a row whose id isn't one of Tidemill's";
+			const unheld = lost
+				? `, which lack ${lost} of the table's, such as ${such}`
+				: "";
 			const missing =
 				first === undefined
 					? unheld

@@ -183,3 +183,18 @@ test("an Erase that blanks rows ends with an error where a CHECK refuses blank o
 		},
 	});
 });
+
+test("a table without the column of its dates, or with texts in it, is rebuilt where the Pipeline says so", async () => {
+	const { manifest, load, change, rows } = await loadFixture();
+	const days = later(await manifest({ [day]: [eventsOf(day, 3, "a")] }));
+	expect((await load(days)).exitCode).toBe(0);
+	for (const how of ["DROP COLUMN date", "ALTER date TYPE VARCHAR"]) {
+		await change(`ALTER TABLE orders ${how}`);
+		const input = { rebuild: true, acceptLoss: [] };
+		const { exitCode, log } = await load(later(days), { input });
+		expect(exitCode, log).toBe(0);
+		expect(
+			await rows("SELECT count(*)::INT FROM orders GROUP BY date"),
+		).toEqual([[3]]);
+	}
+});

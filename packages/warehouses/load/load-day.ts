@@ -68,6 +68,8 @@ export interface HeldDate {
 	loads: readonly RecordedLoad[];
 	/** Loads would put other rows or values there today, so the date is replaced, and its digests say nothing. */
 	isFilledOtherwise?: true;
+	/** The whole table is, with this date. */
+	isReplaced?: true;
 }
 
 /** What one load has put into one date. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { Strategy } from "../../contracts/job.ts";
-import { incompatibility, type WantedColumn } from "./table-plan.ts";
+import { manifestOf } from "../../../test/support/examples/manifest-example.ts";
+import type { LoadInput, Strategy } from "../../contracts/job.ts";
+import { heldDates, incompatibility, type WantedColumn } from "./table-plan.ts";
 
 const id: WantedColumn = { name: "event_id", from: "EventID", type: "TEXT" };
 const date: WantedColumn = { name: "date", from: "Date", type: "DATE" };
@@ -119,3 +120,46 @@ test.each<
 		expect(incompatibility(existing, wanted, strategy, false)).toBe(reason);
 	},
 );
+
+test("a table says nothing of dates once somebody has dropped its column of them or given it another type", async () => {
+	const day = "2026-03-01";
+	const dates = [{ date: day, rows: 0, objects: [] }];
+	const manifest = { ...manifestOf(), dates };
+	const mark = {
+		run: "earlier",
+		snapshotMs: 0,
+		pipeline: "shop/p",
+		sourceKey: manifest.sourceKey,
+		record: "another-one",
+	};
+	const held = { rows: 1, digest: "", loadedDigest: "", loads: [] };
+	const read = (
+		columns: { name: string; type: string }[],
+		incompatibility?: string,
+	) =>
+		heldDates(
+			{
+				found: () => ({ mark, isEmpty: false, incompatibility }),
+				filling: () => [],
+			},
+			{
+				run: { name: "r", uid: "u", account: "shop", pipeline: "p" },
+				table: { name: "orders", columns: [id, date], description: "" },
+				strategy: "Incremental",
+				rebuild: true,
+			} as unknown as LoadInput,
+			manifest,
+			{ columns, comment: { words: "", mark } },
+			async () => () => held,
+		);
+	for (const columns of [[id], [id, { ...date, type: "TEXT" }]])
+		expect(await read(columns, "of its date")).toBeUndefined();
+	const mine = [id, { ...date, type: "date" }];
+	const about = { ...held, isFilledOtherwise: true };
+	expect((await read(mine))?.get(day)).toEqual(about);
+	// Only where the whole table goes may no date of it stay.
+	expect((await read(mine, "of another"))?.get(day)).toEqual({
+		...about,
+		isReplaced: true,
+	});
+});

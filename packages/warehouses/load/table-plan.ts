@@ -191,6 +191,7 @@ export async function heldDates<Table extends CommentedTable>(
 	const { mark } = type.found(existing, input, manifest);
 	if (ownerOf(mark, input, manifest) !== "Ours") return undefined;
 	if (mark?.record === undefined) return undefined;
+	if (!hasDates(existing, input.table)) return undefined;
 	const isOther =
 		use.replaces ||
 		newColumns(existing.columns, input.table.columns).length > 0 ||
@@ -204,9 +205,30 @@ export async function heldDates<Table extends CommentedTable>(
 	for (const date of dates) {
 		const found = await heldOn(date, date < oldest);
 		if (found)
-			held.set(date, isOther ? { ...found, isFilledOtherwise: true } : found);
+			held.set(date, {
+				...found,
+				...(isOther && { isFilledOtherwise: true }),
+				...(use.replaces && { isReplaced: true }),
+			});
 	}
 	return held;
+}
+
+/** Somebody may have dropped the column by which dates are read, or given it another type, in a table that is rebuilt therefore. */
+function hasDates(
+	{ columns }: CommentedTable,
+	table: LoadInput["table"],
+): boolean {
+	const own = table.columns.find(({ from }) => from === "Date")?.name ?? "date";
+	return columns.some(
+		({ name, type }) =>
+			name.toLowerCase() === own.toLowerCase() && isDateType(type),
+	);
+}
+
+/** Every warehouse has the type under this name. */
+export function isDateType(type: string): boolean {
+	return type.toLowerCase() === "date";
 }
 
 /** What a load records about a day. */

@@ -181,9 +181,13 @@ export interface RowAccess {
 	 * meant. Absent where that can't be.
 	 */
 	detached?(table: MarkedTable): Promise<string[]>;
-	/** The rows of a query, with two texts each; of a warehouse that reads bodies. */
+	/**
+	 * The rows of a query, with two texts each; of a warehouse that reads bodies.
+	 * @param pageRows How many short rows an answer may have, where a warehouse answers page by page.
+	 */
 	read?(
 		query: string,
+		pageRows?: number,
 	): AsyncIterable<readonly [text: string | null, other: string | null]>;
 }
 

@@ -21,6 +21,7 @@ import {
 	daysOf,
 	eventsOfTypes,
 	loaded,
+	tablesFor,
 	withMore,
 } from "../../support/fixtures/data-plane/event-type-days.ts";
 import { columns } from "../../support/fixtures/data-plane/load-fixture.ts";
@@ -330,6 +331,37 @@ export const eventTypeBesideCases: WarehouseCase[] = [
 				rejected: [],
 				apart: [],
 			});
+		},
+	},
+	{
+		name: "a type that gets its table by a Run that adds is no loss of a date whose rejected values are known",
+		on: ["Postgres", "ClickHouse"],
+		run: async (warehouse) => {
+			const input = (...types: string[]): Partial<LoadInput> => ({
+				adds: true,
+				acceptLoss: [],
+				eventTypes: tablesFor(...types),
+				table: {
+					name: "orders",
+					columns: [
+						...columns,
+						{ name: "n", from: { bodyPointer: "/tag", type: "Integer" } },
+					],
+					description: "",
+				},
+				rejectedTable: { name: "orders_rejected", description: "" },
+			});
+			const before = await daysOf(warehouse, { [first]: { a: { paid: 3 } } });
+			await loaded(warehouse, before, input("paid"));
+			const more = await daysOf(warehouse, { [first]: { b: { sent: 2 } } });
+			await loaded(warehouse, withMore(before, more), input("paid", "sent"));
+			expect(await allCounts(warehouse)).toEqual({
+				...{ paid: { [first]: 3 }, sent: { [first]: 2 }, other: {} },
+			});
+			const rejected = await warehouse.rows(
+				"SELECT event_id FROM orders_rejected",
+			);
+			expect(rejected).toHaveLength(5);
 		},
 	},
 	{

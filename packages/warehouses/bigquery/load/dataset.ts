@@ -240,7 +240,10 @@ export class BigQueryDataset {
 	}
 
 	/** What a query job has found, page by page (cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults). */
-	async *resultOf(jobId: string): AsyncGenerator<(string | null)[], undefined> {
+	async *resultOf(
+		jobId: string,
+		pageRows = 1_000,
+	): AsyncGenerator<(string | null)[], undefined> {
 		const { projectId, location } = this.#input;
 		for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
 			const page: QueryPage = await this.#client.call({
@@ -248,7 +251,7 @@ export class BigQueryDataset {
 				path: `/bigquery/v2/projects/${projectId}/queries/${jobId}`,
 				query: {
 					location,
-					maxResults: "1000",
+					maxResults: String(pageRows),
 					...(pageToken && { pageToken }),
 				},
 			});

@@ -187,19 +187,20 @@ class BigQueryWarehouse implements Warehouse {
 					const job = await ask(name, query, digest);
 					return Number(job.statistics?.query?.numDmlAffectedRows ?? 0);
 				}),
-			read: (query) => this.#read(query, ask),
+			read: (query, pageRows) => this.#read(query, ask, pageRows),
 		};
 	}
 
 	async *#read(
 		query: string,
 		ask: (name: string, query: string) => Promise<BigQueryJob>,
+		pageRows?: number,
 	) {
-		const action = "read bodies";
+		const action = "read rows";
 		const { jobReference } = await withFailures(action, () =>
 			ask("read", query),
 		);
-		const rows = this.#dataset.resultOf(jobReference.jobId);
+		const rows = this.#dataset.resultOf(jobReference.jobId, pageRows);
 		for (;;) {
 			const next = await withFailures(action, () => rows.next());
 			if (next.done) return;
