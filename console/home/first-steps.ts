@@ -2,9 +2,9 @@ import { otherTypesTableOf } from "../../crds/table-name.ts";
 import { shellWord } from "../../packages/escapes/shell.ts";
 import { warehouses } from "../../packages/warehouses/registry.ts";
 import type { Destination, Pipeline } from "../generated/types.ts";
-import type { Account } from "./health.ts";
+import type { SeenAccount } from "./health.ts";
 
-export interface Step {
+export interface FirstStep {
 	name: "source" | "sent" | "stored" | "destination" | "loaded";
 	isDone: boolean;
 	/** Where it is done. */
@@ -21,7 +21,7 @@ export function firstSteps({
 	destinations,
 	pipelines,
 	can,
-}: Account): Step[] {
+}: SeenAccount): FirstStep[] {
 	const kinds = ["sources", "destinations", "pipelines"];
 	if (!destinations || !pipelines || pipelines.size > 1) return [];
 	if (!kinds.every((kind) => can(kind, "create"))) return [];

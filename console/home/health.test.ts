@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { firstSteps, queryOf } from "./first-steps.ts";
-import { type Account, roadsOf } from "./health.ts";
+import { roadsOf, type SeenAccount } from "./health.ts";
 
 const ready = [{ type: "Ready", status: "True", reason: "Ready", message: "" }];
 const condition = (type: string, status: string, reason: string) => ({
@@ -14,8 +14,8 @@ const notReady = (reason: string) => [condition("Ready", "False", reason)];
 /** A Source, its Pipeline and its Destination, which are all right but for the changes. */
 function account(
 	changes: { source?: object; pipeline?: object; destination?: object } = {},
-	can: Account["can"] = () => true,
-): Required<Account> & { pipelines: object; destinations: object } {
+	can: SeenAccount["can"] = () => true,
+): Required<SeenAccount> & { pipelines: object; destinations: object } {
 	const named = <Kind>(object: { name: string; [field: string]: unknown }) =>
 		new Map([[object.name, object as Kind]]);
 	return {
@@ -227,7 +227,7 @@ test("a Source's own trouble is said in full once, a Source without a Pipeline i
 test("the first steps are done by what has happened, stay done, and lead on with what is there", () => {
 	const all = account();
 	const none = new Map();
-	const done = (changes: Partial<Account>) =>
+	const done = (changes: Partial<SeenAccount>) =>
 		firstSteps({ ...all, ...changes })
 			.filter(({ isDone }) => isDone)
 			.map(({ name }) => name);

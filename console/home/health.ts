@@ -4,7 +4,7 @@ import { home as words } from "../messages/home.ts";
 import { planNameOf } from "../tracking-plans/plan-form.ts";
 
 /** What is wrong on the way from a Source to a table, and where it is mended. */
-export interface Finding {
+export interface RoadFinding {
 	tone: "bad" | "warning" | "busy";
 	text: string;
 	/** The address of the next step, and the words that lead there. */
@@ -18,11 +18,11 @@ export interface Road {
 	source: Source | undefined;
 	pipeline: Pipeline | undefined;
 	/** The worst first. */
-	findings: Finding[];
+	findings: RoadFinding[];
 }
 
 /** What the visitor may list; undefined is a kind that they may not. */
-export interface Account {
+export interface SeenAccount {
 	sources: ReadonlyMap<string, Source>;
 	pipelines: ReadonlyMap<string, Pipeline> | undefined;
 	destinations: ReadonlyMap<string, Destination> | undefined;
@@ -32,7 +32,7 @@ export interface Account {
 const severity = { bad: 0, warning: 1, busy: 2 };
 
 /** Each Pipeline with its Source and its Destination, and each Source without a Pipeline: those that need somebody first. */
-export function roadsOf(account: Account): Road[] {
+export function roadsOf(account: SeenAccount): Road[] {
 	const { sources, destinations, can } = account;
 	const pipelines = [...(account.pipelines?.values() ?? [])].sort(byName);
 	const said = new Set<string>();
@@ -64,7 +64,7 @@ export function roadsOf(account: Account): Road[] {
 function roadOf(
 	source: Source | undefined,
 	pipeline: Pipeline | undefined,
-	findings: readonly Finding[],
+	findings: readonly RoadFinding[],
 ): Road {
 	return {
 		source,
@@ -82,14 +82,17 @@ function byName(a: { name: string }, b: { name: string }): number {
 }
 
 /** What a Source needs is said in full at its first Pipeline. */
-function inShort(findings: Finding[]): Finding[] {
+function inShort(findings: RoadFinding[]): RoadFinding[] {
 	const [worst] = findings.toSorted(
 		(a, b) => severity[a.tone] - severity[b.tone],
 	);
 	return worst ? [{ ...worst, text: words.sourceToo }] : [];
 }
 
-function withoutPipeline({ name }: Source, can: Account["can"]): Finding {
+function withoutPipeline(
+	{ name }: Source,
+	can: SeenAccount["can"],
+): RoadFinding {
 	const text = words.noPipeline;
 	return can("pipelines", "create")
 		? {
@@ -99,7 +102,7 @@ function withoutPipeline({ name }: Source, can: Account["can"]): Finding {
 		: { tone: "warning", text, to: `sources/${name}`, action: words.toSource };
 }
 
-function ofSource(source: Source, can: Account["can"]): Finding[] {
+function ofSource(source: Source, can: SeenAccount["can"]): RoadFinding[] {
 	const { name, suspend, managedBy, conditions, counts, lastEventTime } =
 		source;
 	const at = `sources/${name}`;
@@ -138,8 +141,8 @@ function ofSource(source: Source, can: Account["can"]): Finding[] {
 
 function ofDestination(
 	{ name, managedBy, conditions }: Destination,
-	can: Account["can"],
-): Finding[] {
+	can: SeenAccount["can"],
+): RoadFinding[] {
 	const mayEdit = can("destinations", "update") && !managedBy;
 	return ofConditions(conditions, {
 		at: `destinations/${name}`,
@@ -151,9 +154,9 @@ function ofDestination(
 /** @param isDestinationSaid what its Destination lacks is said already */
 function ofPipeline(
 	{ name, suspend, managedBy, conditions, lastRun }: Pipeline,
-	can: Account["can"],
+	can: SeenAccount["can"],
 	isDestinationSaid: boolean,
-): Finding[] {
+): RoadFinding[] {
 	const mayEdit = can("pipelines", "update") && !managedBy;
 	const found = ofConditions(conditions, {
 		at: `pipelines/${name}`,
@@ -188,8 +191,8 @@ const mild = new Set(["Cancelled", "Unfit", "Quiet"]);
 function ofConditions(
 	conditions: Source["conditions"] = [],
 	{ at, open, edit, run, suspended }: Place,
-): Finding[] {
-	const found = conditions.flatMap((condition): Finding[] => {
+): RoadFinding[] {
+	const found = conditions.flatMap((condition): RoadFinding[] => {
 		const { type, reason, message } = condition;
 		const tone = conditionTone(condition);
 		if (tone === "good" || (suspended && type === "Ready")) return [];

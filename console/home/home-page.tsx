@@ -8,7 +8,7 @@ import { home as words } from "../messages/home.ts";
 import { href, namespace } from "../router/navigation.ts";
 import { DayBars } from "./day-bars.tsx";
 import { firstSteps, hasRows, queryOf } from "./first-steps.ts";
-import { type Account, type Road, roadsOf } from "./health.ts";
+import { type Road, roadsOf, type SeenAccount } from "./health.ts";
 
 /** `home`: whether everything is all right, and what to do where it isn't. */
 export function HomePage() {
@@ -19,7 +19,7 @@ export function HomePage() {
 				<Skeleton />
 			</Page>
 		);
-	const account: Account = {
+	const account: SeenAccount = {
 		sources: live("sources"),
 		pipelines: can("pipelines", "list") ? live("pipelines") : undefined,
 		destinations: can("destinations", "list")
@@ -42,7 +42,7 @@ export function HomePage() {
 	);
 }
 
-function Steps({ account }: { account: Account }) {
+function Steps({ account }: { account: SeenAccount }) {
 	const steps = firstSteps(account);
 	if (steps.length === 0) return null;
 	const next = steps.find(({ isDone }) => !isDone);
@@ -73,7 +73,7 @@ function Steps({ account }: { account: Account }) {
 	);
 }
 
-function Query({ account }: { account: Account }) {
+function Query({ account }: { account: SeenAccount }) {
 	const [pipeline] = account.pipelines?.values() ?? [];
 	const destination =
 		pipeline && account.destinations?.get(pipeline.destinationRef.name);

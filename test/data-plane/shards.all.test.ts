@@ -1,6 +1,6 @@
 // In make test: operator/source/placement.test.ts
 import { randomUUID } from "node:crypto";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { askArchive } from "../../operator/reconcile/archive-question.ts";
 import type {
 	Manifest,
@@ -115,14 +115,19 @@ test("each event is once in its Source's objects and manifest, while receive and
 	let stored = 0;
 	for (const { route, sent } of all) {
 		const { shard, sourceKey, account } = route;
-		const answer = await askArchive<ManifestAnswer>(
-			{ nats: admin, log: createLog("test") },
-			{ subject: manifestSubject(shard), shard },
-			{ run: randomUUID(), account, sourceKey, extent: "Whole" },
-			"NoAnswer",
-			new AbortController().signal,
-		);
-		if (!answer.ok) throw new Error(answer.error.message);
+		const ask = async () => {
+			const given = await askArchive<ManifestAnswer>(
+				{ nats: admin, log: createLog("test") },
+				{ subject: manifestSubject(shard), shard },
+				{ run: randomUUID(), account, sourceKey, extent: "Whole" },
+				"NoAnswer",
+				new AbortController().signal,
+			);
+			if (!given.ok) throw new Error(given.error.message);
+			return given;
+		};
+		// The archive that took over may still be starting: the operator asks again, too.
+		const answer = await vi.waitFor(ask, { timeout: 60_000, interval: 500 });
 		const manifest = (await (await fetch(answer.url)).json()) as Manifest;
 		const rows: PlainRow[] = [];
 		for (const { key, url } of manifest.dates.flatMap((day) => day.objects)) {
