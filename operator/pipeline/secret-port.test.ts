@@ -19,7 +19,7 @@ import { warehouseLabel } from "../run/job.ts";
 import { planDates } from "./plan-dates.ts";
 import { mayAdopt } from "./table-owners.ts";
 import { resolveTarget } from "./target.ts";
-import { isSameTable, warehouseNameOf } from "./warehouse.ts";
+import { isSameTable, sharedWarehouse, warehouseNameOf } from "./warehouse.ts";
 
 /** A server whose Secret says the port. */
 function postgresOf(
@@ -79,6 +79,14 @@ test("a layout names the port that the Secret gives, and whose it is", () => {
 	expect(nameOf(6543, { port: 6543 })).toBe(
 		"Postgres:db:6543/shop/public.load_orders",
 	);
+});
+
+test("two users of one server have one warehouse, whichever Secret says its port, and another port is another server", () => {
+	const ofSecret = (name: string) =>
+		sharedWarehouse(nameOf(6543, { credentials: { secretRef: { name } } }));
+	expect(ofSecret("pg2")).toBe(ofSecret("pg"));
+	expect(sharedWarehouse(nameOf(6543, { port: 6543 }))).toBe(ofSecret("pg"));
+	expect(sharedWarehouse(nameOf(6544))).not.toBe(ofSecret("pg"));
 });
 
 test("a table that an earlier version has loaded goes on where it was", () => {

@@ -7,7 +7,7 @@ import type {
 } from "../../crds/generated/types.ts";
 import { ageOf } from "../../packages/kube/resource.ts";
 import { type Informers, tableKeyOf } from "../reconcile/informers.ts";
-import { isSameTable, warehouseNameOf } from "./warehouse.ts";
+import { isSameTable, sharedWarehouse, warehouseNameOf } from "./warehouse.ts";
 
 export interface TableOwner {
 	pipeline: Pipeline;
@@ -39,7 +39,7 @@ export class TableOwners {
 		for (const { name, key } of this.#informers.pipelines.tablesOf(pipeline)) {
 			const owners = this.#known.get(key) ?? this.#read(key);
 			this.#known.set(key, owners);
-			const owner = owners.get(warehouseNameOf(pipeline, destination, name));
+			const owner = owners.get(ownedIn(pipeline, destination, name));
 			if (!owner) continue;
 			found = { ...owner, table: name };
 			if (owner.pipeline.metadata.uid !== pipeline.metadata.uid) break;
@@ -58,8 +58,7 @@ export class TableOwners {
 				other.metadata.uid !== uid &&
 				destination !== undefined &&
 				into !== undefined &&
-				warehouseNameOf(other, into, table) ===
-					warehouseNameOf(pipeline, destination, table)
+				ownedIn(other, into, table) === ownedIn(pipeline, destination, table)
 			);
 		});
 	}
@@ -71,7 +70,7 @@ export class TableOwners {
 			const destination = this.#destinationOf(pipeline);
 			if (pipeline.metadata.deletionTimestamp || !destination) continue;
 			const { name } = tablesOf(pipeline).find((table) => table.key === key)!;
-			const warehouse = warehouseNameOf(pipeline, destination, name);
+			const warehouse = ownedIn(pipeline, destination, name);
 			const owner = owners.get(warehouse);
 			if (!owner || ageOf(pipeline) < ageOf(owner.pipeline))
 				owners.set(warehouse, { pipeline, destination });
@@ -84,6 +83,10 @@ export class TableOwners {
 		const found = this.#informers.destinations.get(metadata.namespace!, name);
 		return found?.metadata.deletionTimestamp ? undefined : found;
 	}
+}
+
+function ownedIn(...of: Parameters<typeof warehouseNameOf>): string {
+	return sharedWarehouse(warehouseNameOf(...of));
 }
 
 /**

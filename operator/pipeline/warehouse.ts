@@ -29,11 +29,18 @@ export function warehouseNameOf(
 
 /** Such a name as turns and stored layouts are compared by: equal for what Runs of earlier versions have left. */
 export function comparedWarehouse(name: string): string {
+	return withLock(name, "comparedLock");
+}
+
+/** Such a name as tables are owned by: equal for two users of one server. */
+export function sharedWarehouse(name: string): string {
+	return withLock(name, "sharedLock");
+}
+
+function withLock(name: string, form: "comparedLock" | "sharedLock"): string {
 	const [type = ""] = name.split(":", 1);
-	const { comparedLock } = warehouses.get(type) ?? {};
-	return comparedLock
-		? `${type}:${comparedLock(name.slice(type.length + 1))}`
-		: name;
+	const lock = warehouses.get(type)?.[form]?.(name.slice(type.length + 1));
+	return lock === undefined ? name : `${type}:${lock}`;
 }
 
 export function isSameTable(a: LoadedTable, b: LoadedTable): boolean {

@@ -64,6 +64,8 @@ export interface WarehouseDefinition<Spec extends object = object> {
 	writeLock(spec: Spec, table: string, reachedPort?: number): string;
 	/** Such a name as locks and stored layouts are compared by, if it tells more. */
 	comparedLock?(lock: string): string;
+	/** Such a name as the Destinations of one warehouse share it, whichever Secret says where it is. */
+	sharedLock?(lock: string): string;
 
 	/** Where queries find the tables, in dbt's words. No `database`: the one that a program connects to. */
 	schemaOf(spec: Spec): { database?: string; schema: string };

@@ -183,6 +183,8 @@ export const definition = {
 	comparedLock: (lock) =>
 		lock.replace(/^([^/]*:)\d+ \(secret [^/]*\)\//, `$1${defaultPort}/`),
 
+	sharedLock: (lock) => lock.replace(/^([^/]*:\d+) \(secret [^/]*\)\//, "$1/"),
+
 	schemaOf: ({ database, schema = defaultSchema }) => ({
 		...(database && { database }),
 		schema,
