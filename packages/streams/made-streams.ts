@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import {
 	AckPolicy,
 	DiscardPolicy,
@@ -60,6 +61,8 @@ export async function make(
 /** NATS lacks what a role needs, archive alone makes it, and no archive runs. */
 export class NoArchive extends Error {}
 
+const askAgainMs = 2_000;
+
 /** What each connection's role waits for archive to make. */
 const awaited = new WeakMap<NatsConnection, Set<string>>();
 
@@ -85,20 +88,36 @@ export async function haveMade(
 	replicas: number,
 	timeout = 5_000,
 ): Promise<void> {
-	if (!(await isInOwnAccount(nats, timeout))) return make(nats, name, replicas);
 	const awaiting = awaited.get(nats) ?? new Set();
 	awaited.set(nats, awaiting);
-	if (!(await isBucketThere(nats, name, timeout)))
+	if (!(await isInOwnAccount(nats, timeout))) await make(nats, name, replicas);
+	else if (!(await isBucketThere(nats, name, timeout)))
 		try {
 			const answer = await nats.request(makeSubject(name), "", { timeout });
 			const { ok, error } = answer.json<MakeAnswer>();
+			awaiting.delete(name);
 			if (!ok) throw new Error(`archive can't make ${name} in NATS: ${error}`);
 		} catch (error) {
 			if (!isUnheard(error)) throw error;
-			awaiting.add(name);
+			if (!awaiting.has(name)) void askAgain(nats, name, replicas, awaiting);
 			throw new NoArchive(noArchiveFor(name));
 		}
 	awaiting.delete(name);
+}
+
+/** Until archive answers, or what it makes is there: whoever has found that by itself doesn't ask, nor does a role with nothing to do. */
+async function askAgain(
+	nats: NatsConnection,
+	name: string,
+	replicas: number,
+	awaiting: Set<string>,
+): Promise<void> {
+	awaiting.add(name);
+	while (awaiting.has(name) && !nats.isClosed()) {
+		await setTimeout(askAgainMs, undefined, { ref: false });
+		// What the next one who needs it hears, too.
+		await haveMade(nats, name, replicas).catch(() => {});
+	}
 }
 
 async function isBucketThere(

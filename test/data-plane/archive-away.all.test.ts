@@ -167,6 +167,19 @@ test("the API refuses a key of a caller's, and keeps it again once archive has m
 	expect(await keep("1")).toEqual({ record: { bodyHash: "0" } });
 });
 
+test("what is there again isn't said to be missing, also by a role that nobody asks for it", async () => {
+	const api = await connect("api");
+	onTestFinished(() => api.close());
+	const name = streamOf(bucket.requests);
+	await haveMade(api, name, 1);
+	await archiveGoes();
+	await lose(bucket.requests);
+	await expect(haveMade(api, name, 1)).rejects.toThrow(NoArchive);
+	expect(noArchiveNotice(api)).toContain(name);
+	await archiveComes();
+	await vi.waitFor(() => expect(noArchiveNotice(api)).toBeUndefined(), wait);
+});
+
 test("any archive that runs makes a lost bucket at once: after another was killed, without a store, and when it can't announce itself", async () => {
 	await archiveGoes();
 	onTestFinished(archiveComes);
