@@ -4,7 +4,7 @@ import {
 } from "../../packages/kube/client/client.ts";
 import type { KubeObject, ResourceKind } from "../../packages/kube/resource.ts";
 import type {
-	ListedObject,
+	NewestObject,
 	SharedView,
 	SharedWatches,
 	WatchedKind,
@@ -189,7 +189,7 @@ interface KeptWatch {
 
 /** How many of the first a page takes, and one in any case. */
 function countWithin(
-	objects: readonly ListedObject[],
+	objects: readonly NewestObject[],
 	maxLength: number,
 	view: SharedView,
 ): number {

@@ -28,7 +28,7 @@ export interface WatchedKind {
 }
 
 /** What is known of an object without its text. */
-export interface ListedObject {
+export interface NewestObject {
 	name: string;
 	/** By `ageOf`. */
 	age: string;
@@ -66,7 +66,7 @@ export interface SharedView {
 	/** Names, the newest object first. */
 	names(): string[];
 	/** The newest first. */
-	newest(): readonly ListedObject[];
+	newest(): readonly NewestObject[];
 	/** Undefined until all have been listed. */
 	count(): number | undefined;
 	leave(): void;
@@ -144,7 +144,7 @@ class SharedWatch implements WatchSink<ShownObject> {
 	readonly #visitors = new Set<Visitor>();
 	#held: { by: Visitor; stop: AbortController } | undefined;
 	/** Sorted once for all who ask, until something comes or goes. */
-	#newest: readonly ListedObject[] | undefined;
+	#newest: readonly NewestObject[] | undefined;
 	#isListed = false;
 	/** Of what it holds. */
 	#version: string | undefined;
@@ -218,7 +218,7 @@ class SharedWatch implements WatchSink<ShownObject> {
 		return this.#isListed ? this.#objects.size : undefined;
 	}
 
-	newest(): readonly ListedObject[] {
+	newest(): readonly NewestObject[] {
 		this.#newest ??= [...this.#objects.values()]
 			.map((object) => ({
 				name: object.metadata.name,

@@ -24,7 +24,7 @@ export interface UnrecordedDate {
 /** So many ids of a Run's table are read in a few seconds, and fill 50 MB of the scratch volume. Of its other rows, the numbers alone are compared. */
 const mostCompared = 1_000_000;
 
-/** An answer with so many ids stays below the 10 MB of a page of BigQuery's. */
+/** So many ids stay below the 10 MB that a warehouse may send at once. */
 const idsOfPage = 20_000;
 
 /** The newest dates whose ids may be read together. */
