@@ -158,16 +158,14 @@ function ofPipeline(
 	isDestinationSaid: boolean,
 ): RoadFinding[] {
 	const mayEdit = can("pipelines", "update") && !managedBy;
-	const found = ofConditions(conditions, {
+	return ofConditions(conditions, {
 		at: `pipelines/${name}`,
 		open: words.toPipeline,
 		...(mayEdit && { edit: words.editPipeline }),
 		...(lastRun && { run: `runs/${lastRun.name}` }),
 		suspended: suspend && words.suspendedPipeline,
+		...(isDestinationSaid && { said: "DestinationNotReady" }),
 	});
-	return isDestinationSaid
-		? found.filter(({ text }) => !text.startsWith("DestinationNotReady: "))
-		: found;
 }
 
 interface Place {
@@ -179,6 +177,8 @@ interface Place {
 	/** The address of the last Run. */
 	run?: string;
 	suspended?: string | false | undefined;
+	/** A reason that is told elsewhere. */
+	said?: string;
 }
 
 /** Of what the last Run did. */
@@ -190,12 +190,13 @@ const mild = new Set(["Cancelled", "Unfit", "Quiet"]);
 /** The operator's own words: each condition that isn't good, and `Ready` while nobody knows. */
 function ofConditions(
 	conditions: Source["conditions"] = [],
-	{ at, open, edit, run, suspended }: Place,
+	{ at, open, edit, run, suspended, said }: Place,
 ): RoadFinding[] {
 	const found = conditions.flatMap((condition): RoadFinding[] => {
 		const { type, reason, message } = condition;
 		const tone = conditionTone(condition);
-		if (tone === "good" || (suspended && type === "Ready")) return [];
+		if (tone === "good" || reason === said) return [];
+		if (suspended && type === "Ready") return [];
 		const text = words.said(reason, message);
 		if (tone === "busy")
 			return type === "Ready" ? [{ tone, text, to: at, action: open }] : [];

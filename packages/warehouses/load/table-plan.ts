@@ -159,7 +159,18 @@ export function recordOf(
  * otherwise and that no load has replaced since.
  */
 export function takenOver(record: string): string {
-	return `${record}~`;
+	return `${record}${takenOverMark}`;
+}
+
+const takenOverMark = "~";
+
+export function isTakenOver(record: string): boolean {
+	return record.endsWith(takenOverMark);
+}
+
+/** What the entries of a table with this record are named: its own, and those that it has taken over. */
+export function recordNames(record: string): [string, string] {
+	return [record, takenOver(record)];
 }
 
 /** What a date holds; undefined if that was forgotten. @param isOld Whether earlier builds have forgotten such a date. */

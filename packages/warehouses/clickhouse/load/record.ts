@@ -8,7 +8,12 @@ import {
 	rowsOf,
 	type UnfitRows,
 } from "../../load/load-day.ts";
-import { recordedDays, recordOfDay, takenOver } from "../../load/table-plan.ts";
+import {
+	recordedDays,
+	recordNames,
+	recordOfDay,
+	takenOver,
+} from "../../load/table-plan.ts";
 import type { Connection } from "./connection.ts";
 import { ClickHouseFailure } from "./failure.ts";
 import {
@@ -109,7 +114,7 @@ export function takeOver(
 	const of = statements.of(recordTable);
 	const about = `table_name = ${quoteText(table)} AND record`;
 	const next = quoteText(takenOver(record));
-	const names = [former, takenOver(former)].map(quoteText).join(", ");
+	const names = recordNames(former).map(quoteText).join(", ");
 	const columns = [...Object.keys(recordTypes), "at"];
 	const copied = columns.map((name) => (name === "record" ? next : name));
 	return (

@@ -16,7 +16,7 @@ import {
 	type LoadDay,
 	type RecordedLoad,
 } from "../../load/load-day.ts";
-import { recordOfDay, takenOver } from "../../load/table-plan.ts";
+import { recordNames, recordOfDay, takenOver } from "../../load/table-plan.ts";
 
 /**
  * Which objects the rows of which table and date come from. It changes in the rows' transaction, and stands in a schema of
@@ -121,7 +121,7 @@ function isOf(table: string): string {
 
 /** Of its own entries, and of those that it has taken over. */
 function namesSql(record: string): string {
-	return [record, takenOver(record)].map(quoteText).join(", ");
+	return recordNames(record).map(quoteText).join(", ");
 }
 
 function entry(

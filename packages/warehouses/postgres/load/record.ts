@@ -10,7 +10,9 @@ import {
 	type UnfitRows,
 } from "../../load/load-day.ts";
 import {
+	isTakenOver,
 	oldestRecorded,
+	recordNames,
 	recordOfDay,
 	takenOver,
 } from "../../load/table-plan.ts";
@@ -102,7 +104,7 @@ export async function recordedLoads(
 		`SELECT date::text AS date, objects, rows::text AS rows, unfit, run, (xid || xids)::text[] AS xids, changes, record
 		FROM ${nameOf(schema, recordTable)}
 		WHERE table_name = $1 AND record = ANY($2) AND date = ANY($3::date[]) ORDER BY loaded`,
-		[table, [record, takenOver(record)], dates],
+		[table, recordNames(record), dates],
 	);
 	return Map.groupBy(
 		found.map((entry) => ({ ...entry, rows: Number(entry.rows) })),
@@ -149,7 +151,9 @@ export async function heldDate(
 		loads: entries.map(
 			({ xids: _, changes: __, record: ___, ...load }) => load,
 		),
-		...(entries.some(isTakenOver) && { isFilledOtherwise: true as const }),
+		...(entries.some(({ record }) => isTakenOver(record)) && {
+			isFilledOtherwise: true as const,
+		}),
 	};
 	if (!partition) return { ...held, rows: 0, digest: ours };
 	const changes = entries.at(-1)?.changes;
@@ -169,10 +173,6 @@ export async function heldDate(
 	return { ...held, rows, digest };
 }
 
-function isTakenOver({ record }: RecordEntry): boolean {
-	return record === takenOver(record.replace(/~$/, ""));
-}
-
 /** Lets a record take over the entries of the one that the table had before. */
 export async function takeOver(
 	transaction: Transaction,
@@ -182,7 +182,7 @@ export async function takeOver(
 	if (!(await hasRecord(transaction, schema))) return;
 	await transaction.run(
 		`UPDATE ${nameOf(schema, recordTable)} SET record = $2 WHERE table_name = $1 AND record = ANY($3)`,
-		[table, takenOver(record), [former, takenOver(former)]],
+		[table, takenOver(record), recordNames(former)],
 	);
 }
 
@@ -315,7 +315,7 @@ export async function tidyRecord(
 	const name = nameOf(schema, recordTable);
 	await transaction.run(
 		`DELETE FROM ${name} WHERE table_name = $1 AND record <> ALL($2)`,
-		[table, [record, takenOver(record)]],
+		[table, recordNames(record)],
 	);
 	const several = await transaction.rows<{ date: UtcDate }>(
 		`SELECT date::text AS date FROM ${name} WHERE table_name = $1 AND date < $2 GROUP BY date HAVING count(*) > 1`,
@@ -326,7 +326,7 @@ export async function tidyRecord(
 	const about = { schema, table, record };
 	const loads = await recordedLoads(transaction, about, dates);
 	for (const [date, entries] of loads) {
-		if (entries.some(isTakenOver)) continue;
+		if (entries.some(({ record }) => isTakenOver(record))) continue;
 		const { run, objects, rows, unfit } = joinedLoad(entries);
 		const [xid, ...xids] = entries.flatMap(({ xids }) => xids);
 		await transaction.run(
